@@ -15,8 +15,8 @@ import io.pmeparquet.{Condition, PmeErrors, PmeException, Sha256}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{FileEntry, IndexEntry, Manifest, ManifestJson, PartEntry, TablePolicy}
-import io.pmeparquet.snapshot.parts.{IndexFile, PartFile, PartKeys, SealedFile}
 import io.pmeparquet.snapshot.manifest.Sealer
+import io.pmeparquet.snapshot.parts.{IndexFile, PartFile, PartKeys, SealedFile}
 
 /**
  * Makes the next version of a table: parts first, then the manifest, which appears in one step. A process that is killed

@@ -8,8 +8,8 @@ import org.apache.hadoop.fs.Path
 import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{IndexEntry, Manifest, SealLine}
-import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.manifest.Seals
+import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.PmeErrors
 
 /**

@@ -61,7 +61,7 @@ private[parquet] object FooterPolicy {
 /**
  * Admits files to a read: reads and checks a file's tail, then gives parquet-java the properties that open the file.
  */
-private[parquet] object FileDecryption {
+private[pmeparquet] object FileDecryption {
 
   /** @return the properties that open the file; none for a plaintext file that the options allow */
   def admit(scope: ReadScope, path: Path, conf: Configuration): Option[FileDecryptionProperties] =

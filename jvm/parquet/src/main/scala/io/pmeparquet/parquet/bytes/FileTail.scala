@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets.US_ASCII
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.format.{EncryptionAlgorithm, FileMetaData, Util}
+import org.apache.parquet.format.{EncryptionAlgorithm, FileMetaData, RowGroup, Util}
 
 import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.cipher.ModuleFrame
@@ -84,9 +84,13 @@ private[parquet] object FileTail {
 
   /** If a footer states no encryption but has encrypted columns, somebody removed its signature. */
   private def hasEncryptedColumns(footer: FileMetaData): Boolean =
-    Option(footer.getRow_groups).exists(_.asScala.exists(_.getColumns.asScala.exists { column =>
+    rowGroups(footer).exists(_.getColumns.asScala.exists { column =>
       column.isSetCrypto_metadata || column.isSetEncrypted_column_metadata
-    }))
+    })
+
+  /** A file without rows may have no list of row groups. */
+  def rowGroups(footer: FileMetaData): Seq[RowGroup] =
+    Option(footer.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq)
 
   private[parquet] def parse[A](file: String, what: String)(read: => A): A =
     try read

@@ -13,43 +13,36 @@ private[parquet] object ThriftBounds {
    * @return the index at which the struct that begins at `from` ends
    * @throws ThriftUnbounded if it does not end before `until`, or is no struct at all
    */
-  def end(bytes: Array[Byte], from: Int, until: Int): Int = {
-    val walk = new ThriftWalk(bytes, from, until)
-    walk.struct(0, ThriftFields.none)
-    walk.at
-  }
+  def end(bytes: Array[Byte], from: Int, until: Int): Int = walk(bytes, from, until, ThriftFields.none).at
 
   /**
    * The places of the values of binary fields in a struct, in order.
    *
    * @throws ThriftUnbounded as [[end]]
    */
-  def binaries(bytes: Array[Byte], from: Int, until: Int, wanted: ThriftFields): Seq[BinaryPlace] = {
-    val walk = new ThriftWalk(bytes, from, until)
-    walk.struct(0, wanted)
-    walk.places.toSeq
-  }
+  def binaries(bytes: Array[Byte], from: Int, until: Int, wanted: ThriftFields): Seq[BinaryPlace] =
+    walk(bytes, from, until, wanted).places.toSeq
 
   /**
    * The fields of a struct, in order, but not those of the structs in it.
    *
    * @throws ThriftUnbounded as [[end]]
    */
-  def fields(bytes: Array[Byte], from: Int, until: Int): Seq[FieldPlace] = {
-    val walk = new ThriftWalk(bytes, from, until)
-    walk.struct(0, ThriftFields.none)
-    walk.fields.toSeq
-  }
+  def fields(bytes: Array[Byte], from: Int, until: Int): Seq[FieldPlace] =
+    walk(bytes, from, until, ThriftFields.none).fields.toSeq
 
   /**
    * Fields of a struct that are not among the known ones, in order.
    *
    * @throws ThriftUnbounded as [[end]]
    */
-  def unknown(bytes: Array[Byte], from: Int, until: Int, known: ThriftFields): Seq[UnknownField] = {
+  def unknown(bytes: Array[Byte], from: Int, until: Int, known: ThriftFields): Seq[UnknownField] =
+    walk(bytes, from, until, known).unknown.toSeq
+
+  private def walk(bytes: Array[Byte], from: Int, until: Int, wanted: ThriftFields) = {
     val walk = new ThriftWalk(bytes, from, until)
-    walk.struct(0, known)
-    walk.unknown.toSeq
+    walk.struct(0, wanted)
+    walk
   }
 }
 

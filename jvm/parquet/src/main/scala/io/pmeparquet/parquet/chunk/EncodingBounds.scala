@@ -3,6 +3,7 @@ package io.pmeparquet.parquet.chunk
 import org.apache.parquet.column.{ColumnDescriptor, Encoding}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 
+import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.PmeErrors
 
 /**
@@ -113,8 +114,7 @@ private[chunk] final class EncodingWalk(bytes: Array[Byte], from: Int, until: In
   def prefixed(part: EncodingWalk => Any): Unit = {
     val start = at
     skip(Integer.BYTES.toLong)
-    val length =
-      (0 until Integer.BYTES).map(byte => (bytes(start + byte) & 0xff) << byte * java.lang.Byte.SIZE).sum
+    val length = ModuleFrame.lengthAt(bytes, start)
     skip(length.toLong)
     part(new EncodingWalk(bytes, at - length, at))
   }

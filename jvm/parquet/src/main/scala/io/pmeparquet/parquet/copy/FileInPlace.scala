@@ -1,10 +1,7 @@
 package io.pmeparquet.parquet.copy
 
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.parquet.format.{ColumnChunk, RowGroup}
 
 import io.pmeparquet.columns.{ColumnProtection, KeyPlan}
 import io.pmeparquet.columns.ColumnProtection._
@@ -13,7 +10,7 @@ import io.pmeparquet.parquet.bytes.{FileTail, FileVersion}
 import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
 import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles, StagedTable}
 import io.pmeparquet.parquet.schema.SchemaColumns
-import io.pmeparquet.parquet.scope.{FileKeys, ReadScope, WriteScope}
+import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.PmeErrors
 
@@ -66,7 +63,7 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       goOn: () => Unit
   ): Unit = {
     val file = OpenFiles(check, version, conf, check.counters)
-    new EncryptedAs(write.settings, check, conf).difference(file, tail).foreach { what =>
+    EncryptedAs.difference(write.settings, file, tail).foreach { what =>
       throw PmeErrors.encryptedOtherwise(version.path.toString, what)
     }
     CopyCheck.requireNoFinding(check, version, conf, goOn) { (condition, why) =>
@@ -115,19 +112,17 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
 }
 
 /** Checks that an encrypted file matches the settings of a write: which master key protects what, and in which mode. */
-private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScope, conf: Configuration) {
+private object EncryptedAs {
 
   /** The first difference, if there is one. */
-  def difference(file: OpenFile, tail: FileTail.Encrypted): Option[String] = {
-    val keys = new FileKeys(file.version.path, conf, scope)
-    val ofFooter = tail.footerKeyMetadata.map(keys.masterKeyOf(_, None))
-    val wanted = protections(file)
-    def groups = Option(file.footer.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq)
+  def difference(settings: FileSettings, file: OpenFile, tail: FileTail.Encrypted): Option[String] = {
+    // A key that only the read's options name is not the file's.
+    val ofFooter = tail.footerKeyMetadata.flatMap(_ => file.footerMasterKey)
+    val wanted = protections(settings, file)
     def differing = for {
-      group <- groups
-      ((name, expected), chunk) <- wanted.zip(group.getColumns.asScala)
-      found = protection(chunk, name, keys) if found != expected
-    } yield s"column '$name' has ${EncryptedAs.described(found)} instead of ${EncryptedAs.described(expected)}"
+      (path, found) <- file.protections
+      (leaf, expected) <- wanted.get(path) if found != expected
+    } yield s"column '${leaf.display}' has ${described(found)} instead of ${described(expected)}"
     val stored = settings.aadPrefix.isDefined && settings.storeAadPrefix
     val supplied = settings.aadPrefix.isDefined && !settings.storeAadPrefix
     Seq(
@@ -139,33 +134,17 @@ private[parquet] final class EncryptedAs(settings: FileSettings, scope: ReadScop
     ).collectFirst { case (what, true) => what }.orElse(differing.headOption)
   }
 
-  /** The protection of each column, by the column's name. */
-  private def protections(file: OpenFile): Seq[(String, ColumnProtection)] = {
+  /** The protection of each column, by its path. */
+  private def protections(settings: FileSettings, file: OpenFile) = {
     val leaves = SchemaColumns.leaves(file.schema)
-    val plan = KeyPlan
-      .of(
-        leaves,
-        settings.columnKeys.map(_.of(leaves, settings.caseSensitive)),
-        settings.unlisted,
-        settings.caseSensitive
-      )
-      .columns
+    val keys = settings.columnKeys.map(_.of(leaves, settings.caseSensitive))
+    val plan = KeyPlan.of(leaves, keys, settings.unlisted, settings.caseSensitive).columns
     // As FileEncryption decides it.
     val all = plan.forall(_._2 == Plaintext)
-    plan.map { case (leaf, protection) => leaf.display -> (if (all) FooterKey else protection) }
+    plan.map { case (leaf, protection) => leaf.path -> (leaf -> (if (all) FooterKey else protection)) }.toMap
   }
 
-  private def protection(chunk: ColumnChunk, name: String, keys: FileKeys): ColumnProtection =
-    Option(chunk.getCrypto_metadata) match {
-      case None => Plaintext
-      case Some(crypto) if crypto.isSetENCRYPTION_WITH_FOOTER_KEY => FooterKey
-      case Some(crypto) =>
-        ColumnKey(keys.masterKeyOf(crypto.getENCRYPTION_WITH_COLUMN_KEY.getKey_metadata, Some(name)))
-    }
-}
-
-private object EncryptedAs {
-  def described(protection: ColumnProtection): String = protection match {
+  private def described(protection: ColumnProtection): String = protection match {
     case Plaintext => "no key"
     case FooterKey => "the footer's key"
     case ColumnKey(id) => s"key '$id'"

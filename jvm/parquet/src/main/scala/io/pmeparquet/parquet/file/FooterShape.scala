@@ -8,7 +8,7 @@ import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.columns.LeafColumn
-import io.pmeparquet.parquet.bytes.{FileVersion, ParquetFailures}
+import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, ParquetFailures}
 import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.PmeErrors
@@ -36,8 +36,7 @@ private[parquet] class FooterShape(val version: FileVersion, val footer: FileMet
     descriptors.map(_.getPath.toSeq).map(path => named.getOrElse(path, LeafColumn(path, path)))
   }
 
-  final val groups: IndexedSeq[RowGroup] =
-    Option(footer.getRow_groups).map(_.asScala.toIndexedSeq).getOrElse(IndexedSeq.empty)
+  final val groups: IndexedSeq[RowGroup] = FileTail.rowGroups(footer).toIndexedSeq
 
   private val firstRows: IndexedSeq[Long] = groups.scanLeft(0L)(_ + _.getNum_rows)
 

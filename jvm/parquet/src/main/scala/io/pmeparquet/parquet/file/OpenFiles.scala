@@ -157,7 +157,9 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       settings: ReadSettings
   ): Set[Seq[String]] = {
     val named = for {
-      policy <- settings.columns.toSeq if settings.directKeys && chunks(footer).flatMap(unnamed).nonEmpty
+      policy <- settings.columns.toSeq if settings.directKeys && FileTail
+        .rowGroups(footer)
+        .exists(_.getColumns.asScala.exists(unnamed(_).isDefined))
       shape = new FooterShape(version, footer)
       (leaf, asked) <- shape.leaves.zip(policy.of(shape.leaves))
       ColumnKey(id) <- asked.accepted.headOption.toSeq
@@ -169,9 +171,6 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
     }
     named.toSet
   }
-
-  private def chunks(footer: FileMetaData) =
-    Option(footer.getRow_groups).toSeq.flatMap(_.asScala).flatMap(_.getColumns.asScala)
 
   private def unnamed(chunk: ColumnChunk): Option[EncryptionWithColumnKey] =
     Option(chunk.getCrypto_metadata)

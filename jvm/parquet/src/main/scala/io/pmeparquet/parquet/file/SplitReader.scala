@@ -70,8 +70,6 @@ final class SplitReader private[file] (
   }
   private val input = new FileInput(file, conf, counters)
 
-  private def isSet(name: String, otherwise: Boolean) = conf.getBoolean(name, otherwise)
-
   private var shown: FileMetaData = file.fileMetaData
 
   /** Schema, key-value metadata and writer. */
@@ -148,11 +146,7 @@ final class SplitReader private[file] (
       vectorized: Boolean
   ): Iterator[RowGroupReader] = {
     val columns = here(requested)
-    val rules = PageRules(
-      scope.settings.allowClearLevels,
-      isSet(ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED, otherwise = false),
-      vectorized
-    )
+    val rules = input.rules(scope, vectorized)
     // parquet-java's filters accept no negations, and treat a column that they are not given as one without values.
     val rowGroupFilter = filter
       .filter(PredicateColumns.of(_).forall(path => columns.contains(path.toArray.toSeq)))

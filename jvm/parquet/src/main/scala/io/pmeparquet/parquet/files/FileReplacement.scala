@@ -44,7 +44,7 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
     if (inStore) writeInPlace(unchanged)(copyOf(real, _))
     else {
       // Hadoop's local file system with checksums does not sync.
-      if (scheme == Local) LocalFiles.force(localFile(real))
+      if (scheme == Local) LocalFiles.force(LocalFiles.of(real))
       OwnFiles.setPermission(real, like.getPermission, conf)
       raw.setReplication(real, like.getReplication)
       unchanged()
@@ -86,7 +86,7 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
       // Before the move, and for good: Hadoop's local file system deletes a file whose checksums belong to another, and
       // a reader that opens one before the move and the other after it would see exactly that.
       raw.delete(checksums, false)
-      Files.move(localFile(beside), localFile(path), StandardCopyOption.ATOMIC_MOVE)
+      Files.move(LocalFiles.of(beside), LocalFiles.of(path), StandardCopyOption.ATOMIC_MOVE)
       ()
     } else FileContext.getFileContext(fs.getUri, conf).rename(beside, path, Rename.OVERWRITE)
 
@@ -148,7 +148,7 @@ private[pmeparquet] object FileReplacement {
         "this file system does not guarantee that a file is replaced in one step, so a file could be lost",
         s"Work on a copy on one of ${(Renaming ++ Stores).toSeq.sorted.mkString(", ")}."
       )
-    if (schemeOf(fs) == Local && Files.isSymbolicLink(localFile(real)))
+    if (schemeOf(fs) == Local && Files.isSymbolicLink(LocalFiles.of(real)))
       throw PmeErrors.unsupported(
         path.toString,
         "replacing a symbolic link",
@@ -159,10 +159,7 @@ private[pmeparquet] object FileReplacement {
   }
 
   /** The file system without checksum files beside its files. */
-  def unchecked(fs: FileSystem): FileSystem = fs match {
-    case checked: ChecksumFileSystem => checked.getRawFileSystem
-    case other => other
-  }
+  def unchecked(fs: FileSystem): FileSystem = Place.unchecked(fs)
 
   /** The path behind mount points, if there are any; resolves a missing file by its directory. */
   private def resolved(path: Path, conf: Configuration): Path =
@@ -170,5 +167,4 @@ private[pmeparquet] object FileReplacement {
 
   private def schemeOf(fs: FileSystem) = fs.getUri.getScheme
 
-  private def localFile(path: Path) = LocalFiles.of(path)
 }

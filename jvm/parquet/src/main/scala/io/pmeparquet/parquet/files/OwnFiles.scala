@@ -195,26 +195,11 @@ private[pmeparquet] object OwnFiles {
   private val BufferBytes = 1024 * 1024
 }
 
-/** What exists at a path. */
-private[pmeparquet] sealed trait Found
-
-private[pmeparquet] object Found {
-  case object Nothing extends Found
-  case object Directory extends Found
-  final case class File(length: Long) extends Found
-
-  /** A link, or anything else that is neither a file nor a directory. */
-  case object Other extends Found
-}
-
 /** A path behind mount points, if there are any, in an existing directory. */
 private[files] final class Place(val path: Path, val fs: FileSystem) {
 
   /** Without Hadoop's checksum files: Hadoop overwrites those in place, even if they are links. */
-  def raw: FileSystem = fs match {
-    case checked: ChecksumFileSystem => checked.getRawFileSystem
-    case other => other
-  }
+  def raw: FileSystem = Place.unchecked(fs)
   def isLocal: Boolean = Place.isLocal(fs)
   def local: java.nio.file.Path = LocalFiles.of(path)
   def blockBytes: Long = fs.getDefaultBlockSize(path)
@@ -234,6 +219,12 @@ private[files] object Place {
   }
 
   def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
+
+  /** The file system without checksum files beside its files. */
+  def unchecked(fs: FileSystem): FileSystem = fs match {
+    case checked: ChecksumFileSystem => checked.getRawFileSystem
+    case other => other
+  }
 
   /** Whether it is Hadoop's own class, which only writes to the disk. */
   def isHadoops(fs: FileSystem): Boolean =

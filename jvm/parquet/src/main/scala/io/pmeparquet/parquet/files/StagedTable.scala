@@ -55,11 +55,8 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
   }
 
   /** Where an attempt with this directory writes a file. Creates the directories above it. */
-  def place(directory: Path, file: String, conf: Configuration): Path = {
-    val path = StagedTable.within(directory, file)
-    OwnFiles.makeDirectories(path.getParent, directory, conf)
-    path
-  }
+  def place(directory: Path, file: String, conf: Configuration): Path =
+    StagedTable.place(directory, file, conf)
 
   private def clearIfOver(conf: Configuration): Unit = if (!run.isRunning(conf)) run.delete(conf)
 
@@ -120,6 +117,13 @@ object StagedTable {
   def within(directory: Path, relative: String): Path = {
     val uri = directory.toUri
     new Path(uri.getScheme, uri.getAuthority, s"${uri.getPath}/$relative")
+  }
+
+  /** The same, with the directories above it. */
+  private[files] def place(directory: Path, relative: String, conf: Configuration): Path = {
+    val path = within(directory, relative)
+    OwnFiles.makeDirectories(path.getParent, directory, conf)
+    path
   }
 
   /** Whether a copy to the target is not complete, because it was killed or still runs: [[UnfinishedCopy]]. */

@@ -2,10 +2,8 @@ package io.pmeparquet.parquet.inspect
 
 import java.util.Base64
 
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.format.{FileMetaData, RowGroup}
+import org.apache.parquet.format.FileMetaData
 
 import io.pmeparquet.{AesKey, Condition, PmeException}
 import io.pmeparquet.cipher.ModuleFrame
@@ -44,7 +42,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
   private def ofPlaintext(version: FileVersion, conf: Configuration): FileUse = {
     val footer = OpenFiles.read(scope, version, conf, new ReadCounters).footer
     val chunks = FoundProtection.chunks(footer, version.path)
-    val none = KeyUse(None, None, Plaintext, None, None, Nil, Some(0L), Some(footer.getNum_rows), Nil, None)
+    val none = KeyUse(kind = Plaintext, bytes = Some(0L), rows = Some(footer.getNum_rows))
     FileUse(
       readable(Plaintext, chunks, footer).getOrElse(none) :: Nil,
       isEncrypted = false,
@@ -82,7 +80,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     val bytes = own.flatMap(one => Option(one.chunk.getMeta_data)).map(_.getTotal_compressed_size).sum
     if (own.isEmpty) None
     else
-      Some(KeyUse(None, None, kind, None, None, names, Some(bytes), Some(footer.getNum_rows), Nil, None))
+      Some(KeyUse(kind = kind, columns = names, bytes = Some(bytes), rows = Some(footer.getNum_rows)))
   }
 
   /** What a file reveals without its footer being opened. */
@@ -93,8 +91,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     }
     val known = tail.flatMap(_.footerKeyMetadata)
     val closed = tail.exists(!_.plaintextFooter)
-    val unknown =
-      KeyUse(None, None, Footer, None, None, Nil, None, None, Nil, failed.map(_.condition.name), closed)
+    val unknown = KeyUse(kind = Footer, problem = failed.map(_.condition.name), opensFile = closed)
     known.fold(unknown) { metadata =>
       KeyMetadata.parse(metadata, version.path.toString) match {
         // Columns with direct keys of their own are not looked up, and the result must not claim that there are none.
@@ -130,16 +127,16 @@ final class FileUsage(scope: ReadScope) extends Serializable {
  * @param kekBits likewise, the length of the key encryption key
  */
 final case class KeyUse(
-    masterKeyId: Option[String],
-    version: Option[Int],
+    masterKeyId: Option[String] = None,
+    version: Option[Int] = None,
     kind: String,
-    wrapping: Option[String],
-    material: Option[String],
-    columns: Seq[String],
-    bytes: Option[Long],
-    rows: Option[Long],
-    unreadable: Seq[String],
-    problem: Option[String],
+    wrapping: Option[String] = None,
+    material: Option[String] = None,
+    columns: Seq[String] = Nil,
+    bytes: Option[Long] = None,
+    rows: Option[Long] = None,
+    unreadable: Seq[String] = Nil,
+    problem: Option[String] = None,
     opensFile: Boolean = false,
     dataKeyBits: Option[Int] = None,
     kekBits: Option[Int] = None
@@ -163,7 +160,7 @@ final case class FileUse(uses: List[KeyUse], isEncrypted: Boolean, columns: Opti
 private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
   import KeyUse.{Column, Footer}
 
-  private val groups = Option(file.metadata.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq)
+  private val groups = FileTail.rowGroups(file.metadata)
   private val keyed = KeyedChunk.all(file.metadata)
 
   private val names = new java.util.IdentityHashMap[AnyRef, String]
@@ -173,18 +170,8 @@ private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
   private def nameOf(one: KeyedChunk): String = names.get(one.chunk)
 
   def all: Seq[KeyUse] = file.keys.map { key =>
-    val unknown = KeyUse(
-      None,
-      None,
-      if (key.column.isEmpty) Footer else Column,
-      None,
-      None,
-      Nil,
-      None,
-      Some(groups.map(_.getNum_rows).sum),
-      Nil,
-      None
-    )
+    val kind = if (key.column.isEmpty) Footer else Column
+    val unknown = KeyUse(kind = kind, rows = Some(groups.map(_.getNum_rows).sum))
     val one = KeyUses.described(unknown, key.material, key.isExternal)
     if (key.column.isEmpty) ofFooter(one) else ofColumns(one, key)
   }
@@ -220,21 +207,20 @@ private object KeyUses {
       version = versionOf(material.wrappedKey.wrapped),
       wrapping = Some(if (material.kek.isDefined) "double" else "single"),
       material = Some(if (isExternal) FileRotation.External else FileRotation.Internal),
-      dataKeyBits = WrappedLength.bits(material.wrappedDek),
-      kekBits = material.kek.flatMap(kek => WrappedLength.bits(kek.wrapped))
+      dataKeyBits = bitsOf(material.wrappedDek),
+      kekBits = material.kek.flatMap(kek => bitsOf(kek.wrapped))
     )
 
   private def versionOf(wrapped: String): Option[Int] = wrapped match {
     case VaultVersion(number) => Some(number.toInt)
     case _ => None
   }
-}
 
-/** The length of a key, from the length of its wrapped form; what a KMS wraps itself does not reveal it. */
-private[parquet] object WrappedLength {
-
-  /** The length of a key that `KeyToolkit.encryptKeyLocally` wrapped: base64 of nonce, key and tag. */
-  def bits(wrapped: String): Option[Int] =
+  /**
+   * The length of a key that `KeyToolkit.encryptKeyLocally` wrapped: base64 of nonce, key and tag. What a KMS wraps itself
+   * does not reveal it.
+   */
+  private def bitsOf(wrapped: String): Option[Int] =
     try {
       val bytes = Base64.getDecoder.decode(wrapped).length - ModuleFrame.NonceBytes - ModuleFrame.TagBytes
       AesKey.AllowedBits.find(_ == bytes * java.lang.Byte.SIZE)

@@ -7,7 +7,7 @@ import scala.collection.mutable
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
+import org.apache.parquet.format.{ColumnChunk, FileMetaData}
 
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
@@ -159,12 +159,18 @@ private[parquet] object KeyedFile {
     val content = crypto.openFooter(footer.segment, counters)
     val metadata = FileTail.metadata(content, file)
     val columns = KeyedChunk.firstOfEachKey(metadata)
-    val keys = FileKeyOf(crypto.keys, file)
-    val found = columns.flatMap(one => keys(one.key, Some(one.name)).map(one -> _))
+    val found = columns.flatMap(one => keyOf(crypto.keys, file, one.key, Some(one.name)).map(one -> _))
     val toProve = found.collect { case (one, key) if proven(key.material.masterKeyId) => one }
     crypto.prepare(toProve.map(one => one.name -> one.chunk))
     toProve.foreach(one => metadataOf(one, crypto, file, counters))
-    new KeyedFile(version, footer, metadata, crypto, content, keys(footerKey, None).toSeq ++ found.map(_._2))
+    new KeyedFile(
+      version,
+      footer,
+      metadata,
+      crypto,
+      content,
+      keyOf(crypto.keys, file, footerKey, None).toSeq ++ found.map(_._2)
+    )
   }
 
   private def metadataOf(one: KeyedChunk, crypto: FileCrypto, file: String, counters: ReadCounters) =
@@ -177,15 +183,17 @@ private[parquet] object KeyedFile {
       counters
     )
 
-  private final case class FileKeyOf(keys: FileKeys, file: String) {
-    def apply(metadata: Array[Byte], column: Option[String]): Option[FileKey] =
-      keys.materialOf(metadata, column).map { material =>
-        val reference = KeyMetadata.parse(metadata, file) match {
-          case KeyMetadata.External(name) => Some(name)
-          case _ => None
-        }
-        FileKey(ByteBuffer.wrap(metadata), column, reference, material)
-      }
+  private def keyOf(
+      keys: FileKeys,
+      file: String,
+      metadata: Array[Byte],
+      column: Option[String]
+  ): Option[FileKey] = keys.materialOf(metadata, column).map { material =>
+    val reference = KeyMetadata.parse(metadata, file) match {
+      case KeyMetadata.External(name) => Some(name)
+      case _ => None
+    }
+    FileKey(ByteBuffer.wrap(metadata), column, reference, material)
   }
 }
 
@@ -213,7 +221,7 @@ private[parquet] object KeyedChunk {
   /** All of a footer, row group by row group. */
   def all(metadata: FileMetaData): Seq[KeyedChunk] =
     for {
-      (group, index) <- Option(metadata.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq).zipWithIndex
+      (group, index) <- FileTail.rowGroups(metadata).zipWithIndex
       (chunk, ordinal) <- group.getColumns.asScala.toSeq.zipWithIndex
       crypto = chunk.getCrypto_metadata if crypto != null && crypto.isSetENCRYPTION_WITH_COLUMN_KEY
       key = crypto.getENCRYPTION_WITH_COLUMN_KEY if key.isSetKey_metadata

@@ -1,12 +1,14 @@
 package io.pmeparquet.parquet.scope
 
-import io.pmeparquet.RecentValues
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.hadoop.conf.Configuration
+
 import io.pmeparquet.keys.KeySource
 import io.pmeparquet.material.DataKeyUnwrapper
 import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.bytes.ReadCounters
-import java.util.concurrent.ConcurrentHashMap
-import org.apache.hadoop.conf.Configuration
+import io.pmeparquet.RecentValues
 
 /** @param access how executors get keys */
 final class ReadScope private[parquet] (

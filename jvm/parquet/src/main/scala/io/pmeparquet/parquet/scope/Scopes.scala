@@ -1,15 +1,28 @@
 package io.pmeparquet.parquet.scope
 
-import io.pmeparquet.PmeErrors
-import io.pmeparquet.keys.{KeyDesk, KeyDesks, KeyGrants, KeyRoute, Kms, KmsSettings, KmsSource, KmsUse, WrappedKey}
+import java.util.concurrent.atomic.AtomicBoolean
+import java.util.UUID
+
+import scala.reflect.ClassTag
+
+import org.apache.hadoop.conf.Configuration
+import org.slf4j.LoggerFactory
+
+import io.pmeparquet.keys.{
+  KeyDesk,
+  KeyDesks,
+  KeyGrants,
+  KeyRoute,
+  Kms,
+  KmsSettings,
+  KmsSource,
+  KmsUse,
+  WrappedKey
+}
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.material.{JobKeks, KeyMaterial}
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
-import java.util.UUID
-import java.util.concurrent.atomic.AtomicBoolean
-import org.apache.hadoop.conf.Configuration
-import org.slf4j.LoggerFactory
-import scala.reflect.ClassTag
+import io.pmeparquet.PmeErrors
 
 /** Makes scopes on the driver, and finds them by the id in a Hadoop configuration. */
 object Scopes {

@@ -1,11 +1,12 @@
 package io.pmeparquet.parquet.scope
 
+import org.apache.hadoop.conf.Configuration
+
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.columns.{ColumnKeys, KeyPlan, LeafColumn}
 import io.pmeparquet.keys.KeySource
 import io.pmeparquet.material.{DataKeyWrapper, DoubleWrapper, JobKeks, SingleWrapper}
 import io.pmeparquet.options.FileSettings
-import org.apache.hadoop.conf.Configuration
 
 /**
  * @param keks the key encryption keys of double wrapping, which the driver makes: executors then need no KMS, and the

@@ -1,13 +1,16 @@
 package io.pmeparquet.parquet.standalone
 
-import io.pmeparquet.kms.client.HiveSettings
-import io.pmeparquet.options.{OptionSpec, ParquetNames, PmeOptions}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 import java.util.{Base64, Locale, UUID}
 import java.util.concurrent.ConcurrentHashMap
-import org.apache.hadoop.conf.Configuration
+
 import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+
+import io.pmeparquet.kms.client.HiveSettings
+import io.pmeparquet.options.{OptionSpec, ParquetNames, PmeOptions}
 
 /**
  * What two processes of an application compare, to know whether they would open the same KMS: a digest of every setting

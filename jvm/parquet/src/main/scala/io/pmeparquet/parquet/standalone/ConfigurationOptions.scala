@@ -1,13 +1,25 @@
 package io.pmeparquet.parquet.standalone
 
+import java.util.Locale
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+
 import io.pmeparquet.{PmeErrors, SecretReference}
 import io.pmeparquet.keys.KmsSettings
 import io.pmeparquet.kms.client.{ConfiguredValues, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
-import io.pmeparquet.options.{Level, NamedKeys, OptionValues, PmeOptions, PrefixedOptions, SettingNames, Settings, UnknownOptions}
-import java.util.Locale
-import org.apache.hadoop.conf.Configuration
-import scala.collection.JavaConverters._
+import io.pmeparquet.options.{
+  Level,
+  NamedKeys,
+  OptionValues,
+  PmeOptions,
+  PrefixedOptions,
+  SettingNames,
+  Settings,
+  UnknownOptions
+}
 
 /**
  * The options in a Hadoop configuration: `pme-parquet.<option>`, and parquet-java's `parquet.encryption.*`, which the

@@ -1,18 +1,19 @@
 package io.pmeparquet.parquet.standalone
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.crypto.FileDecryptionProperties
+import org.apache.parquet.schema.MessageType
+
 import io.pmeparquet.{PmeErrors, RecentValues}
 import io.pmeparquet.keys.{KeyDesk, KeySource, KmsSettings, KmsUse}
-import io.pmeparquet.kms.client.{ConfiguredValues}
+import io.pmeparquet.kms.client.ConfiguredValues
 import io.pmeparquet.options.{FileSettings, OptionValues, ReadSettings, Settings, WriteSettings}
 import io.pmeparquet.parquet.admission.{Admissions, FileDecryption}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.file.OpenFiles
 import io.pmeparquet.parquet.scope.{Expiring, KeyCalls, KmsTrial, ReadScope, ScopeCache, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.WriteRules
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
-import org.apache.parquet.crypto.FileDecryptionProperties
-import org.apache.parquet.schema.MessageType
 
 /**
  * Scopes for who uses parquet-java without Spark's source of this format: a Hadoop configuration by itself says what to encrypt,
@@ -95,7 +96,8 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
       Settings.requireKeys(values)
       val scope = ConfigurationBroker.find(conf, values) match {
         case Some(broker) => Scopes.writeThroughBroker(broker, settings(values, AtDriver).files)
-        case None => Scopes.forWrite(settings(values, ConfigurationOptions.kms(values, conf)), tableDirectory = "", conf)
+        case None =>
+          Scopes.forWrite(settings(values, ConfigurationOptions.kms(values, conf)), tableDirectory = "", conf)
       }
       scope -> Settings.lifetimeMillis(values)
     }

@@ -1,6 +1,16 @@
 package io.pmeparquet.parquet.write
 
-import io.pmeparquet.AesKey
+import java.security.SecureRandom
+
+import scala.collection.mutable
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.crypto.{ColumnEncryptionProperties, FileEncryptionProperties, ParquetCipher}
+import org.apache.parquet.hadoop.metadata.ColumnPath
+import org.apache.parquet.schema.MessageType
+
 import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, KeyPlan}
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
@@ -9,14 +19,7 @@ import io.pmeparquet.parquet.bytes.{FileVersion, FooterBytes}
 import io.pmeparquet.parquet.files.MaterialFiles
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{DirectKeys, WriteScope}
-import java.security.SecureRandom
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
-import org.apache.parquet.crypto.{ColumnEncryptionProperties, FileEncryptionProperties, ParquetCipher}
-import org.apache.parquet.hadoop.metadata.ColumnPath
-import org.apache.parquet.schema.MessageType
-import scala.collection.mutable
-import scala.collection.JavaConverters._
+import io.pmeparquet.AesKey
 
 /**
  * Makes the keys of one new file, and the encryption properties that parquet-java needs.
@@ -109,6 +112,13 @@ private[parquet] final class FileEncryption(
     case EncryptionAlgorithm.AesGcmV1 => ParquetCipher.AES_GCM_V1
     case EncryptionAlgorithm.AesGcmCtrV1 => ParquetCipher.AES_GCM_CTR_V1
   }
+}
+
+private[pmeparquet] object FileEncryption {
+
+  /** The properties of one new file at its place in the table. */
+  def of(scope: WriteScope, path: Path, schema: MessageType, conf: Configuration): FileEncryptionProperties =
+    new FileEncryption(scope, path, scope.tableDirectory, conf).properties(schema)
 }
 
 /**

@@ -1,20 +1,23 @@
 package io.pmeparquet.parquet.write
 
-import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.options.FileSettings
 import java.io.IOException
 import java.lang.reflect.Field
+
+import scala.collection.JavaConverters._
+import scala.util.matching.Regex
+import scala.util.Try
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.ParquetRuntimeException
 import org.apache.parquet.column.ParquetProperties
 import org.apache.parquet.column.ParquetProperties.WriterVersion
 import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetRecordWriter}
 import org.apache.parquet.hadoop.ParquetOutputFormat.JobSummaryLevel
 import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType}
-import scala.collection.JavaConverters._
-import scala.util.Try
-import scala.util.matching.Regex
+import org.apache.parquet.ParquetRuntimeException
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.options.FileSettings
 
 /** Refuses settings with which parquet-java would leave bytes of a protected column readable. */
 object WriteRules {

@@ -1,7 +1,6 @@
 package io.pmeparquet.snapshot.parts
 
-import java.io.{ByteArrayOutputStream, IOException}
-import java.nio.ByteBuffer
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, IOException}
 
 import scala.collection.mutable
 
@@ -293,23 +292,18 @@ private[parts] final class MemoryInput(bytes: Array[Byte]) extends InputFile {
   override def getLength: Long = bytes.length.toLong
 
   override def newStream(): SeekableInputStream = {
-    val buffer = ByteBuffer.wrap(bytes)
-    val in = new java.io.InputStream {
-      override def read(): Int = if (buffer.hasRemaining) buffer.get() & 0xff else -1
-      override def read(into: Array[Byte], from: Int, length: Int): Int =
-        if (!buffer.hasRemaining && length > 0) -1
-        else {
-          val some = length.min(buffer.remaining)
-          buffer.get(into, from, some)
-          some
-        }
-    }
+    val in = new MemoryInput.Stream(bytes)
     new DelegatingSeekableInputStream(in) {
-      override def getPos: Long = buffer.position().toLong
-      override def seek(position: Long): Unit = {
-        buffer.position(position.toInt)
-        ()
-      }
+      override def getPos: Long = in.position.toLong
+      override def seek(position: Long): Unit = in.moveTo(position.toInt)
     }
+  }
+
+}
+
+private object MemoryInput {
+  private final class Stream(bytes: Array[Byte]) extends ByteArrayInputStream(bytes) {
+    def position: Int = pos
+    def moveTo(position: Int): Unit = pos = position
   }
 }

@@ -9,7 +9,6 @@ import scala.collection.mutable
 import org.apache.parquet.column.{ColumnDescriptor, ColumnReader}
 import org.apache.parquet.column.impl.ColumnReadStoreImpl
 import org.apache.parquet.column.page.PageReadStore
-import org.apache.parquet.io.api.{Converter, GroupConverter, PrimitiveConverter}
 import org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
   DecimalLogicalTypeAnnotation,
@@ -19,6 +18,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.{
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.parquet.summary.UnusedValues
 
 /**
  * How the column of an index is read from a file.
@@ -112,7 +112,7 @@ private[xskipper] final class LeafRows[A](
     createdBy: String
 )(read: ColumnReader => A) {
   private val column =
-    new ColumnReadStoreImpl(pages, new LeafRows.Ignored(schema), schema, createdBy).getColumnReader(leaf)
+    new ColumnReadStoreImpl(pages, UnusedValues, schema, createdBy).getColumnReader(leaf)
   private var left = pages.getPageReader(leaf).getTotalValueCount
 
   /** @throws IOException if there is no further row */
@@ -145,16 +145,6 @@ private[xskipper] object LeafRows {
    * @param isWhole whether these are all values
    */
   final case class Row[A](values: Vector[A], level: Int, isWhole: Boolean)
-
-  /** Values are taken from the column's reader. */
-  private final class Ignored(of: GroupType) extends GroupConverter {
-    override def getConverter(field: Int): Converter = of.getType(field) match {
-      case group if !group.isPrimitive => new Ignored(group.asGroupType)
-      case _ => new PrimitiveConverter {}
-    }
-    override def start(): Unit = ()
-    override def end(): Unit = ()
-  }
 }
 
 /** Reads the values of a store's column in the encoding of statistics, whatever type the store's writer gave it. */

@@ -12,7 +12,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.example.data.simple.SimpleGroupFactory
 import org.apache.parquet.example.data.Group
-import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 import org.apache.parquet.hadoop.util.HadoopOutputFile
@@ -33,7 +32,7 @@ import io.pmeparquet.options.{FileSettings, WriteSettings}
 import io.pmeparquet.parquet.files.{FileReplacement, OwnFiles}
 import io.pmeparquet.parquet.scope.Scopes
 import io.pmeparquet.parquet.summary.ColumnSummary
-import io.pmeparquet.parquet.PmeCryptoFactory
+import io.pmeparquet.parquet.write.FileEncryption
 import io.pmeparquet.snapshot.parts.PartKeys
 import io.pmeparquet.PmeErrors
 
@@ -77,10 +76,7 @@ private[pmeparquet] final class StoreWriter(shape: StoreShape, use: => KmsUse, c
     val groups = new SimpleGroupFactory(schema)
     val encryption = shape.keys.map { keys =>
       val scope = Scopes.forWrite(WriteSettings(use, keys.settings), path.getParent.toUri.getPath, conf)
-      val own = new Configuration(conf)
-      PmeCryptoFactory.useForWrite(own, scope)
-      val context = new WriteContext(schema, java.util.Collections.emptyMap[String, String])
-      scope -> new PmeCryptoFactory().getFileEncryptionProperties(own, path, context)
+      FileEncryption.of(scope, path, schema, conf)
     }
     val writer = ExampleParquetWriter
       .builder(HadoopOutputFile.fromPath(path, conf))
@@ -89,12 +85,10 @@ private[pmeparquet] final class StoreWriter(shape: StoreShape, use: => KmsUse, c
       .withType(schema)
       .withExtraMetaData(java.util.Collections.singletonMap(StoreSchema.Key, shape.metadata))
       .withCompressionCodec(CompressionCodecName.SNAPPY)
-      .withEncryption(encryption.map(_._2).orNull)
+      .withEncryption(encryption.orNull)
       .build()
     try rows.foreach(row => writer.write(shape.group(row, groups.newGroup())))
     finally writer.close()
-    // A scope that nobody holds is forgotten.
-    encryption.foreach { case (scope, _) => java.lang.ref.Reference.reachabilityFence(scope) }
   }
 }
 

@@ -22,6 +22,7 @@ import io.pmeparquet.parquet.scope.ReadScope
  * @param scope opens its files
  */
 private[pmeparquet] final class XskipperStore(directory: Path, scope: ReadScope, conf: Configuration) {
+  import XskipperStore.reporting
 
   /**
    * Reads what the store says of each data file. It may say several things of one file: a refresh of Xskipper's first
@@ -42,14 +43,6 @@ private[pmeparquet] final class XskipperStore(directory: Path, scope: ReadScope,
     problems.toVector
   }
 
-  private def reporting[A](report: String => Any)(step: => A): Option[A] =
-    try Some(step)
-    catch {
-      case failed @ (_: PmeException | _: IOException | _: RuntimeException) =>
-        report(failed.getMessage)
-        None
-    }
-
   private def files(): Seq[Path] = {
     val all = directory.getFileSystem(conf).listStatus(directory).filter(isFile)
     val bytes = all.map(_.getLen).sum
@@ -66,6 +59,15 @@ private[pmeparquet] final class XskipperStore(directory: Path, scope: ReadScope,
 }
 
 private[pmeparquet] object XskipperStore {
+
+  /** The result of a step; none, with a report, if it fails. */
+  private[xskipper] def reporting[A](report: String => Any)(step: => A): Option[A] =
+    try Some(step)
+    catch {
+      case failed @ (_: PmeException | _: IOException | _: RuntimeException) =>
+        report(failed.getMessage)
+        None
+    }
 
   /** A store is read on the driver. */
   private val MostBytes = 1024L * 1024 * 1024
@@ -160,12 +162,9 @@ private[xskipper] final class StoreFile(
   }
 
   private def reporting[A](index: StoreIndex)(step: => A): Option[A] =
-    try Some(step)
-    catch {
-      case failed @ (_: PmeException | _: IOException | _: RuntimeException) =>
-        report(s"index ${index.kind} of ${index.columns.mkString(", ")}: ${failed.getMessage}")
-        None
-    }
+    XskipperStore.reporting(why => report(s"index ${index.kind} of ${index.columns.mkString(", ")}: $why"))(
+      step
+    )
 
   private def groupsOf(fields: Seq[String]): Vector[RowGroupReader] =
     reader.rowGroups(0L, Long.MaxValue, messageOf(fields), filter = None, vectorized = false).toVector
