@@ -16,12 +16,6 @@ import io.pmeparquet.parquet.scope.{FileKeys, ReadScope, ScopeCache}
 private[parquet] object FooterPolicy {
 
   /**
-   * Nothing authenticates the algorithm's fields, and the AAD joins prefix and unique part without a delimiter: a fixed
-   * length keeps the boundary between them where the writer put it.
-   */
-  val AadFileUniqueBytes: Int = ModuleAad.FileUniqueBytes
-
-  /**
    * @return the AAD prefix to open the file with, if the reader gives one
    * @throws io.pmeparquet.PmeException `PME_ALGORITHM`, `PME_AAD_PREFIX`
    */
@@ -29,10 +23,12 @@ private[parquet] object FooterPolicy {
     val file = path.toString
     if (tail.ctr && !settings.acceptCtr)
       throw PmeErrors.algorithm(file, EncryptionAlgorithm.AesGcmCtrV1.name, EncryptionAlgorithm.AesGcmV1.name)
-    if (tail.aadFileUnique.length != AadFileUniqueBytes)
+    // Nothing authenticates the algorithm's fields, and the AAD joins prefix and unique part without a delimiter: a fixed
+    // length keeps the boundary between them where the writer put it.
+    if (tail.aadFileUnique.length != ModuleAad.FileUniqueBytes)
       throw PmeErrors.aadPrefix(
         file,
-        s"aad_file_unique is ${tail.aadFileUnique.length} bytes long instead of $AadFileUniqueBytes"
+        s"aad_file_unique is ${tail.aadFileUnique.length} bytes long instead of ${ModuleAad.FileUniqueBytes}"
       )
     val expected = settings.aadPrefix.map(_.bytesFor(path.getParent.toUri.getPath, path.getName))
     (expected, tail.aadPrefix) match {

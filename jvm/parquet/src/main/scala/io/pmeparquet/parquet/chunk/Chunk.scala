@@ -1,10 +1,11 @@
 package io.pmeparquet.parquet.chunk
 
-import io.pmeparquet.AesKey
-import io.pmeparquet.parquet.bytes.Segment
 import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.format.ColumnChunk
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, ColumnChunkMetaData}
+
+import io.pmeparquet.parquet.bytes.Segment
+import io.pmeparquet.AesKey
 
 /** The ciphers of one chunk: `headers` for page headers, indexes and Bloom filters, `pages` for pages. */
 private[parquet] final class ChunkModules(val headers: Modules, val pages: Modules)

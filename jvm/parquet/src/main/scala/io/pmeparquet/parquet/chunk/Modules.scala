@@ -36,13 +36,11 @@ private[parquet] final class Modules(
     def damaged(why: String) = PmeErrors.damaged(where, s"its ${kind.name} $why")
     if (until - at < cipher.overheadBytes) throw damaged(s"has only ${until - at} bytes left")
     val length = ModuleFrame.lengthAt(bytes, at)
-    if (
-      length < cipher.overheadBytes - ModuleFrame.LengthBytes || length > until - at - ModuleFrame.LengthBytes
-    )
-      throw damaged(
-        s"has a length of $length bytes, but ${until - at - ModuleFrame.LengthBytes} bytes are left"
-      )
-    if (length - (cipher.overheadBytes - ModuleFrame.LengthBytes) > limit)
+    val left = until - at - ModuleFrame.LengthBytes
+    val overhead = cipher.overheadBytes - ModuleFrame.LengthBytes
+    if (length < overhead || length > left)
+      throw damaged(s"has a length of $length bytes, but $left bytes are left")
+    if (length - overhead > limit)
       throw damaged(s"has a length of $length bytes, above the maximum of $limit")
     at + ModuleFrame.LengthBytes + length
   }

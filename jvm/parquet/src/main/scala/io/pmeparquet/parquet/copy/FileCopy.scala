@@ -7,17 +7,7 @@ import scala.collection.mutable
 import scala.collection.JavaConverters._
 
 import org.apache.parquet.crypto.ModuleCipherFactory.ModuleType
-import org.apache.parquet.format.{
-  ColumnChunk,
-  ColumnMetaData,
-  Encoding,
-  FileMetaData,
-  PageEncodingStats,
-  PageHeader,
-  PageType,
-  RowGroup,
-  Util
-}
+import org.apache.parquet.format._
 
 import io.pmeparquet.cipher.ModuleKind
 import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, ThriftBounds}

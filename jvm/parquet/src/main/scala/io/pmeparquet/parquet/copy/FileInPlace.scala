@@ -93,8 +93,8 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       run.claim(path, conf)
       // The key material is there before the file, so that the file is readable at every moment.
       FileReplacement
-        .of(MaterialFiles.beside(path), conf)
-        .take(MaterialFiles.beside(staged), status, () => ())
+        .of(MaterialFiles.pathFor(path), conf)
+        .take(MaterialFiles.pathFor(staged), status, () => ())
     }
     run.requireRunning(conf)
     place.take(

@@ -13,16 +13,7 @@ import org.apache.parquet.internal.filter2.columnindex.ColumnIndexStore
 import org.apache.parquet.internal.hadoop.metadata.IndexReference
 
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
-import io.pmeparquet.parquet.bytes.{
-  FileBytes,
-  FileTail,
-  Limits,
-  ParquetFailures,
-  Range,
-  ReadCounters,
-  Segment,
-  ThriftBounds
-}
+import io.pmeparquet.parquet.bytes._
 import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.PmeErrors
 

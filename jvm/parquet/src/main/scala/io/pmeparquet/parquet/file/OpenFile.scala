@@ -9,15 +9,7 @@ import org.apache.parquet.hadoop.metadata.BlockMetaData
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnProtection, LeafColumn}
-import io.pmeparquet.parquet.bytes.{
-  FileBytes,
-  FileVersion,
-  FooterBytes,
-  ParquetFailures,
-  Range,
-  ReadCounters,
-  Segment
-}
+import io.pmeparquet.parquet.bytes._
 import io.pmeparquet.parquet.chunk.{Chunk, ChunkModules, ChunkSource, RowGroupChunks}
 import io.pmeparquet.parquet.scope.ReadScope
 
@@ -72,12 +64,9 @@ private[parquet] final class OpenFile private[file] (
     crypto.foreach(_.prepare(columns.map(path => displayOf(path) -> chunkOf(group, path))))
     val opened = columns.map(path => open(rowGroup, ordinalOf(path), displayOf(path), counters))
     val block = if (columns.isEmpty) None else Some(blockOf(rowGroup, opened.map(_._1)))
-    val metadata = block.fold(Seq.empty[org.apache.parquet.hadoop.metadata.ColumnChunkMetaData])(
-      _.getColumns.asScala.toSeq
-    )
+    val metadata = block.toSeq.flatMap(_.getColumns.asScala)
     val chunks = columns.zip(opened).zip(metadata).map { case ((path, (struct, key)), meta) =>
-      val at = ordinalOf(path)
-      val name = displayOf(path)
+      val (at, name) = (ordinalOf(path), displayOf(path))
       val chunk =
         new Chunk(descriptors(at), meta, name, at, ordinal(rowGroup), group.getNum_rows, key, struct)
       requireValues(chunk)

@@ -13,15 +13,7 @@ import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
 import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.admission.FooterPolicy
-import io.pmeparquet.parquet.bytes.{
-  FileBytes,
-  FileTail,
-  FileVersion,
-  FooterBytes,
-  Limits,
-  ReadCounters,
-  Segment
-}
+import io.pmeparquet.parquet.bytes._
 import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.parquet.scope.{ReadScope, ScopeCache}
 

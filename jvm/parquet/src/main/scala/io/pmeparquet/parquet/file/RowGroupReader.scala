@@ -1,17 +1,20 @@
 package io.pmeparquet.parquet.file
 
-import io.pmeparquet.parquet.bytes.{FileBytes, Range, ReadCounters, Segment}
-import io.pmeparquet.parquet.chunk.{AllPages, Chunk, ChunkPages, Codec, Codecs, Dictionaries, PageMemory, PagePlace, PagePlaces, PageRows, PageRules, RowGroupChunks, Rows, SomePages}
-import io.pmeparquet.parquet.scope.ReadScope
 import java.io.Closeable
 import java.util.{Optional, PrimitiveIterator}
 import java.util.stream.LongStream
-import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.column.ColumnDescriptor
-import org.apache.parquet.column.page.{PageReadStore, PageReader}
-import org.apache.parquet.hadoop.ParquetInputFormat
-import org.apache.parquet.hadoop.metadata.ColumnPath
+
 import scala.collection.mutable
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.column.page.{PageReadStore, PageReader}
+import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.hadoop.metadata.ColumnPath
+import org.apache.parquet.hadoop.ParquetInputFormat
+
+import io.pmeparquet.parquet.bytes.{FileBytes, Range, ReadCounters, Segment}
+import io.pmeparquet.parquet.chunk._
+import io.pmeparquet.parquet.scope.ReadScope
 
 /**
  * A row group of which a query wants some rows. Nothing of it is read yet except metadata and indexes. For one thread.
@@ -117,7 +120,9 @@ final class RowGroupReader private[file] (
         val places = () =>
           new SomePages(
             dictionary.map(range => PagePlace(segment(range), range.offset, 0, None)),
-            pages.map(page => PagePlace(segment(page.range), page.range.offset, page.ordinal, Some(page.rows)))
+            pages.map(page =>
+              PagePlace(segment(page.range), page.range.offset, page.ordinal, Some(page.rows))
+            )
           )
         (dictionary.toSeq ++ pages.map(_.range)) -> places
       case _ =>

@@ -22,16 +22,7 @@ import org.apache.parquet.schema.MessageType
 import io.pmeparquet.{PmeErrors, RecentValues}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.bytes.{FileVersion, Limits, ParquetFailures, Range, ReadCounters}
-import io.pmeparquet.parquet.chunk.{
-  AllPages,
-  Chunk,
-  Dictionaries,
-  HeaderCheck,
-  PageMemory,
-  PageRules,
-  RowGroupChunks,
-  Rows
-}
+import io.pmeparquet.parquet.chunk._
 import io.pmeparquet.parquet.schema.{PredicateColumns, SchemaColumns, WantedColumns}
 import io.pmeparquet.parquet.scope.ReadScope
 
@@ -293,7 +284,10 @@ private[file] final class RowGroupFilter(
  */
 final class PreReadCheck(scope: ReadScope, columns: WantedColumns, seal: Option[FileSeal] = None) {
   private val passed =
-    new RecentValues[PreReadCheck.Split, Unit](PreReadCheck.MaxSplits, PreReadCheck.LifetimeMillis)
+    new RecentValues[(FileVersion, Long, Long, Long), Unit](
+      PreReadCheck.MaxSplits,
+      PreReadCheck.LifetimeMillis
+    )
 
   /**
    * @param start where the split begins, in bytes from the start of the file
@@ -303,7 +297,7 @@ final class PreReadCheck(scope: ReadScope, columns: WantedColumns, seal: Option[
    */
   def check(path: Path, start: Long, length: Long, listed: Long, conf: Configuration): Unit = {
     val version = FileVersion.of(path, conf)
-    passed.get(PreReadCheck.Split(version, start, length, listed)) {
+    passed.get((version, start, length, listed)) {
       val file = new SplitReader(scope, version, conf, scope.counters, seal)
       try file.check(start, length, listed, columns)
       finally file.close()
@@ -311,11 +305,9 @@ final class PreReadCheck(scope: ReadScope, columns: WantedColumns, seal: Option[
   }
 }
 
-object PreReadCheck {
-  private final case class Split(file: FileVersion, start: Long, length: Long, listed: Long)
-
-  private val MaxSplits = 1000
+private object PreReadCheck {
+  val MaxSplits = 1000
 
   /** As long as a query runs: parquet-java authenticates again whatever it reads. */
-  private val LifetimeMillis = Long.MaxValue
+  val LifetimeMillis: Long = Long.MaxValue
 }

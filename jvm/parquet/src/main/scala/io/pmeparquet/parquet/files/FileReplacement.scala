@@ -28,7 +28,7 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
    * @param unchanged fails if the file to replace is no longer what it was; called last
    */
   def write(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit =
-    if (inStore) writeInPlace(unchanged)(content) else writeBeside(like, unchanged)(content)
+    if (inStore) writeInPlace(unchanged)(content) else writeStaged(like, unchanged)(content)
 
   /** Call this before closing a file that [[take]] will move: a crash of the machine must not lose the file. */
   def sync(out: FSDataOutputStream): Unit = if (Renaming.contains(scheme)) out.hsync()
@@ -62,33 +62,33 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
       throw new IOException(s"only ${out.getPos} of $length bytes of $file were copied")
   }
 
-  private def writeBeside(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
-    val beside = new Path(path.getParent, StagedPrefix + UUID.randomUUID())
+  private def writeStaged(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
+    val staged = new Path(path.getParent, StagedPrefix + UUID.randomUUID())
     try {
-      val out = OwnFiles.create(beside, like, conf)
+      val out = OwnFiles.create(staged, like, conf)
       try {
         content(out)
         out.hsync()
       } finally out.close()
-      OwnFiles.setPermission(beside, like.getPermission, conf)
+      OwnFiles.setPermission(staged, like.getPermission, conf)
       unchanged()
-      moveOver(beside)
+      moveOver(staged)
     } catch {
       case failed: Throwable =>
-        try OwnFiles.delete(beside, conf)
+        try OwnFiles.delete(staged, conf)
         catch { case more: IOException => failed.addSuppressed(more) }
         throw failed
     }
   }
 
-  private def moveOver(beside: Path): Unit =
+  private def moveOver(staged: Path): Unit =
     if (scheme == Local) {
       // Before the move, and for good: Hadoop's local file system deletes a file whose checksums belong to another, and
       // a reader that opens one before the move and the other after it would see exactly that.
       raw.delete(checksums, false)
-      Files.move(LocalFiles.of(beside), LocalFiles.of(path), StandardCopyOption.ATOMIC_MOVE)
+      Files.move(LocalFiles.of(staged), LocalFiles.of(path), StandardCopyOption.ATOMIC_MOVE)
       ()
-    } else FileContext.getFileContext(fs.getUri, conf).rename(beside, path, Rename.OVERWRITE)
+    } else FileContext.getFileContext(fs.getUri, conf).rename(staged, path, Rename.OVERWRITE)
 
   private def writeInPlace(unchanged: () => Unit)(content: FSDataOutputStream => Unit): Unit = {
     val out = fs.create(path, true)

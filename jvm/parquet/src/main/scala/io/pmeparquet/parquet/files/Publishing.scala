@@ -102,7 +102,7 @@ private object PublishStep {
    */
   private val Conditional = "fs.option.create.conditional.overwrite"
 
-  /** The Cloud Storage connectors send generation 0 as a precondition if they are told not to overwrite. */
+  /** The Cloud Storage connectors send generation 0 as a precondition if they must not overwrite. */
   private val GoogleStorage = Set("gs")
 
   /** A rename has `If-None-Match: *`, and is one step only with a hierarchical namespace, which alone has ACLs. */

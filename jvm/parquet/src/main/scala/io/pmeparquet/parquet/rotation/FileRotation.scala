@@ -65,7 +65,7 @@ final class FileRotation(
           else "mixed"
         val converts = external.exists(wanted => keyed.keys.exists(_.isExternal != wanted))
         // A killed rotation or the writer left it: it no longer belongs to the file.
-        val left = file.hasMaterialBeside && keyed.isInternal
+        val left = file.hasExternalMaterial && keyed.isInternal
         FileNeeds.Keys(
           keyed.keys.map(_.material.wrappedKey).distinct,
           material,
@@ -102,9 +102,9 @@ final class FileRotation(
         val plan = new RotationPlan(keyed, changes, target, external, instances)
         if (!plan.isKnown || (!looked && plan.edits.nonEmpty)) throw PmeErrors.changedMeanwhile(file.path)
         // Key material is there before the footer that needs it: readers find their keys at every moment.
-        if (plan.besideChanges) writeBeside(path, plan.beside, status, conf)
+        if (plan.materialChanges) writeMaterial(path, plan.externalMaterial, status, conf)
         val rotated = if (plan.edits.isEmpty) None else Some(writeFile(keyed, plan, status, conf))
-        if (plan.beside.isEmpty) FileReplacement.of(MaterialFiles.beside(path), conf).delete()
+        if (plan.externalMaterial.isEmpty) FileReplacement.of(MaterialFiles.pathFor(path), conf).delete()
         rotated
       case _ => throw PmeErrors.changedMeanwhile(file.path)
     }
@@ -113,13 +113,13 @@ final class FileRotation(
   private def open(version: FileVersion, conf: Configuration): FoundFile =
     FoundFile.open(scope, version, conf, target(_).isDefined)
 
-  private def writeBeside(
+  private def writeMaterial(
       path: Path,
       material: Seq[(String, KeyMaterial)],
       like: FileStatus,
       conf: Configuration
   ): Unit =
-    FileReplacement.of(MaterialFiles.beside(path), conf).write(like, () => ()) { out =>
+    FileReplacement.of(MaterialFiles.pathFor(path), conf).write(like, () => ()) { out =>
       out.write(MaterialFile.toJson(material).getBytes(UTF_8))
     }
 
@@ -219,23 +219,23 @@ private[rotation] final class RotationPlan(
     }.toMap
   }
 
-  val beside: Seq[(String, KeyMaterial)] =
-    keys.collect { case (key, material) if goesBeside(key) => references(key) -> material }.distinct
+  val externalMaterial: Seq[(String, KeyMaterial)] =
+    keys.collect { case (key, material) if becomesExternal(key) => references(key) -> material }.distinct
 
-  val besideChanges: Boolean = beside.nonEmpty &&
+  val materialChanges: Boolean = externalMaterial.nonEmpty &&
     (keyed.unused.nonEmpty || keys.exists { case (key, material) =>
-      goesBeside(key) && (!key.isExternal || isChanged(key, material))
+      becomesExternal(key) && (!key.isExternal || isChanged(key, material))
     })
 
   val edits: Map[java.nio.ByteBuffer, Array[Byte]] = keys.collect {
     case (key, material)
-        if goesBeside(key) != key.isExternal || (!goesBeside(key) && isChanged(key, material)) =>
+        if becomesExternal(key) != key.isExternal || (!becomesExternal(key) && isChanged(key, material)) =>
       val metadata =
-        if (goesBeside(key)) KeyMetadata.External(references(key)) else KeyMetadata.Internal(material)
+        if (becomesExternal(key)) KeyMetadata.External(references(key)) else KeyMetadata.Internal(material)
       key.metadata -> KeyMetadata.bytesOf(metadata)
   }.toMap
 
-  private def goesBeside(key: FileKey) = external.getOrElse(key.isExternal)
+  private def becomesExternal(key: FileKey) = external.getOrElse(key.isExternal)
 
   private def isChanged(key: FileKey, material: KeyMaterial) =
     material.wrappedKey != key.material.wrappedKey

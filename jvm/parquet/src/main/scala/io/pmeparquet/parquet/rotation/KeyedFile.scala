@@ -12,15 +12,7 @@ import org.apache.parquet.format.{ColumnChunk, FileMetaData}
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.parquet.admission.FooterFields
-import io.pmeparquet.parquet.bytes.{
-  FileTail,
-  FileVersion,
-  FooterBytes,
-  ReadCounters,
-  Segment,
-  ThriftBounds,
-  ThriftFields
-}
+import io.pmeparquet.parquet.bytes._
 import io.pmeparquet.parquet.file.FileCrypto
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 

@@ -1,12 +1,15 @@
 package io.pmeparquet.parquet.schema
 
-import io.pmeparquet.columns.LeafColumn
 import java.util.Locale
-import org.apache.parquet.format.FileMetaData
-import org.apache.parquet.format.converter.ParquetMetadataConverter
-import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType, Type}
+
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
+
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+import org.apache.parquet.format.FileMetaData
+import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, MessageType, Type}
+
+import io.pmeparquet.columns.LeafColumn
 
 /** The leaf columns of a Parquet schema, each with its path in the file and its path in Spark. */
 object SchemaColumns {

@@ -8,17 +8,7 @@ import scala.reflect.ClassTag
 import org.apache.hadoop.conf.Configuration
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.keys.{
-  KeyDesk,
-  KeyDesks,
-  KeyGrants,
-  KeyRoute,
-  Kms,
-  KmsSettings,
-  KmsSource,
-  KmsUse,
-  WrappedKey
-}
+import io.pmeparquet.keys._
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.material.{JobKeks, KeyMaterial}
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}

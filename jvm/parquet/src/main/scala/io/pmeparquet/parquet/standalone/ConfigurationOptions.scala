@@ -92,7 +92,7 @@ private[standalone] object ConfigurationOptions {
 }
 
 /**
- * Spark skips a file on any failure if it is told to, also one that is altered, plaintext or refused. Rules of a session
+ * Spark skips a file on any failure if it is set to, also one that is altered, plaintext or refused. Rules of a session
  * refuse such a read before it runs; this is for who has no rules.
  */
 private[parquet] object SkippedFiles {

@@ -10,15 +10,7 @@ import org.apache.parquet.format.Util
 import io.pmeparquet.{Condition, PmeErrors}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.parquet.bytes.{FileTail, Limits, ThriftBounds}
-import io.pmeparquet.parquet.chunk.{
-  Chunk,
-  ChunkModules,
-  ChunkSource,
-  CompressedPageReader,
-  OpenedHeader,
-  PagePlace,
-  Window
-}
+import io.pmeparquet.parquet.chunk._
 
 /**
  * Walks over all pages of one encrypted column chunk. A page that does not open does not hide later ones: the walk

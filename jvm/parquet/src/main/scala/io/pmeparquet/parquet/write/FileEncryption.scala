@@ -36,7 +36,7 @@ private[parquet] final class FileEncryption(
   private val random = new SecureRandom
   private val where = path.toString
   private lazy val wrapper = scope.wrapper(conf)
-  private val beside = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
+  private val external = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 
   /** @param columnKeys keys by column name, each of which must match a column of the file */
   def properties(
@@ -66,7 +66,7 @@ private[parquet] final class FileEncryption(
       builder.withAADPrefix(prefix)
       if (!settings.storeAadPrefix) builder.withoutAADPrefixStorage()
     }
-    if (beside.nonEmpty) MaterialFiles.write(path, conf, beside.toSeq)
+    if (external.nonEmpty) MaterialFiles.write(path, conf, external.toSeq)
     builder.build()
   }
 
@@ -103,8 +103,8 @@ private[parquet] final class FileEncryption(
     else {
       val reference =
         if (material.isFooterKey) KeyMaterial.FooterReference
-        else KeyMaterial.columnReference(beside.count(!_._2.isFooterKey))
-      beside += reference -> material
+        else KeyMaterial.columnReference(external.count(!_._2.isFooterKey))
+      external += reference -> material
       KeyMetadata.External(reference)
     }
 

@@ -49,7 +49,7 @@ object WriteRules {
     "Set it to NONE."
   )
 
-  // Spark sets the level to NONE unless told otherwise; parquet-java's own default is ALL.
+  // Spark sets the level to NONE unless somebody sets it; parquet-java's own default is ALL.
   private def asksForSummary(conf: Configuration): Boolean =
     Seq(ParquetOutputFormat.JOB_SUMMARY_LEVEL, OldJobSummary).exists(conf.get(_) != null) && writesSummary(
       conf

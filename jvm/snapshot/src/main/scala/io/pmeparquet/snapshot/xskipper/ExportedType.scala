@@ -67,7 +67,11 @@ private[pmeparquet] object ExportedType {
     (leaf.getPrimitiveTypeName, leaf.getLogicalTypeAnnotation) match {
       case (INT32, null) => same(StoredType.Int)
       case (INT32, int: IntLogicalTypeAnnotation) if int.isSigned =>
-        same(Map[Int, StoredType](8 -> StoredType.Byte, 16 -> StoredType.Short)(_), int.getBitWidth)
+        same(int.getBitWidth match {
+          case 8 => StoredType.Byte
+          case 16 => StoredType.Short
+          case _ => StoredType.Int
+        })
       case (INT32, _: DateLogicalTypeAnnotation) => same(StoredType.Date)
       case (INT64, null) => same(StoredType.Long)
       case (INT64, int: IntLogicalTypeAnnotation) if int.isSigned => same(StoredType.Long)
@@ -81,9 +85,6 @@ private[pmeparquet] object ExportedType {
     }
 
   private def same(of: StoredType): Option[ExportedType] = Some(new ExportedType(of, Some(_)))
-
-  private def same(narrow: Int => StoredType, bits: Int): Option[ExportedType] =
-    same(if (bits < 32) narrow(bits) else StoredType.Int)
 
   private def timestamp(unit: TimeUnit): Option[ExportedType] = unit match {
     case TimeUnit.MICROS => same(StoredType.Timestamp)

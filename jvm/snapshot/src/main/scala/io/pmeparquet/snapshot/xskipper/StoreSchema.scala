@@ -173,7 +173,7 @@ private[snapshot] object StoreSchema {
     }
 
     private def known(of: Option[StoredType])(content: StoredType => StoreContent): StoreContent =
-      of.fold[StoreContent](StoreContent.Unknown("it has values of a type that is not judged"))(content)
+      of.fold[StoreContent](StoreContent.Unknown("it has values of a type that is not evaluated"))(content)
 
     /** Lists of `name:value` up to version 2, then objects. */
     private def parameters(node: JsonNode, version: Int): Map[String, String] =

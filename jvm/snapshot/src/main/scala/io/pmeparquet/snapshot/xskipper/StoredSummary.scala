@@ -1,10 +1,11 @@
 package io.pmeparquet.snapshot.xskipper
 
-import io.pmeparquet.Utf8
-import io.pmeparquet.parquet.summary.ColumnSummary
 import java.nio.{BufferUnderflowException, ByteBuffer, ByteOrder}
 import java.nio.charset.CharacterCodingException
 import java.nio.charset.StandardCharsets.UTF_8
+
+import io.pmeparquet.parquet.summary.ColumnSummary
+import io.pmeparquet.Utf8
 
 /** What one index of a store says of one data file. */
 private[pmeparquet] sealed trait StoredSummary

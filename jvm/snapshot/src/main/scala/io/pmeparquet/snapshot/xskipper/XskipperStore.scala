@@ -239,12 +239,12 @@ private[pmeparquet] object FileId {
    */
   def of(file: Path, modified: Long, store: Path): Seq[FileId] = {
     val uri = file.toUri
-    def isBesideStore = {
+    def isWhereStoreIs = {
       def place(path: Path) =
         (Option(path.toUri.getScheme).map(_.toLowerCase), Option(path.toUri.getAuthority))
       place(file) == place(store)
     }
-    val unnamed = if (isBesideStore) Seq(FileId(None, uri.getPath, modified)) else Nil
+    val unnamed = if (isWhereStoreIs) Seq(FileId(None, uri.getPath, modified)) else Nil
     val named = Option(uri.getAuthority).filter(_ => uri.getScheme == "cos").map { authority =>
       FileId(Some(containerOf(authority)), uri.getPath, modified)
     }

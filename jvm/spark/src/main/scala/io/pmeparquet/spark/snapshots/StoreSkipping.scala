@@ -16,7 +16,14 @@ import org.slf4j.LoggerFactory
 
 import io.pmeparquet.parquet.schema.PredicateColumns
 import io.pmeparquet.parquet.summary.Proof
-import io.pmeparquet.snapshot.xskipper.{FileId, StoreContent, StoreIndex, StoreEvaluation, StoreRow, StoredType}
+import io.pmeparquet.snapshot.xskipper.{
+  FileId,
+  StoreContent,
+  StoreEvaluation,
+  StoreIndex,
+  StoreRow,
+  StoredType
+}
 import io.pmeparquet.spark.options.{ConfResolver, StoreResolver}
 import io.pmeparquet.spark.session.SparkAccess
 
