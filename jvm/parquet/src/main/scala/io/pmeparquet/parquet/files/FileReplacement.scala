@@ -15,10 +15,9 @@ import io.pmeparquet.PmeErrors
  * Replaces a file with another. Anyone who reads it, even after this process was killed, gets one or the other, whole.
  * ''Executor only.''
  */
-private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSystem, conf: Configuration) {
+private[pmeparquet] final class FileReplacement private (place: Place, conf: Configuration) {
+  import place.{fs, isLocal, path, raw, scheme}
   import FileReplacement._
-
-  private val scheme = schemeOf(fs)
 
   /** Whether the path is in an object store, which cannot rename. */
   def inStore: Boolean = Stores.contains(scheme)
@@ -40,11 +39,11 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
    * @param unchanged as in [[write]]
    */
   def take(complete: Path, like: FileStatus, unchanged: () => Unit): Unit = {
-    val real = resolved(complete, conf)
+    val real = Place.of(complete, conf).path
     if (inStore) writeInPlace(unchanged)(copyOf(real, _))
     else {
       // Hadoop's local file system with checksums does not sync.
-      if (scheme == Local) LocalFiles.force(LocalFiles.of(real))
+      if (isLocal) LocalFiles.force(LocalFiles.of(real))
       OwnFiles.setPermission(real, like.getPermission, conf)
       raw.setReplication(real, like.getReplication)
       unchanged()
@@ -82,7 +81,7 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
   }
 
   private def moveOver(staged: Path): Unit =
-    if (scheme == Local) {
+    if (isLocal) {
       // Before the move, and for good: Hadoop's local file system deletes a file whose checksums belong to another, and
       // a reader that opens one before the move and the other after it would see exactly that.
       raw.delete(checksums, false)
@@ -109,11 +108,9 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
 
   def delete(): Unit = {
     raw.delete(path, false)
-    if (scheme == Local) raw.delete(checksums, false)
+    if (isLocal) raw.delete(checksums, false)
     ()
   }
-
-  private def raw: FileSystem = unchecked(fs)
 
   private def checksums = new Path(path.getParent, s".${path.getName}.crc")
 }
@@ -127,10 +124,8 @@ private[pmeparquet] object FileReplacement {
    */
   val StagedPrefix = ".pme-rotation-"
 
-  private val Local = "file"
-
   /** File systems where a rename replaces a file in one step. */
-  private val Renaming = Set(Local, "hdfs")
+  private val Renaming = Set("file", Place.Hdfs)
 
   /** File systems where a file appears on close, and replaces the one before it. */
   private val Stores = Set("s3a", "s3", "gs")
@@ -139,32 +134,24 @@ private[pmeparquet] object FileReplacement {
 
   /** @throws io.pmeparquet.PmeException if its file system gives no such guarantee */
   def of(path: Path, conf: Configuration): FileReplacement = {
-    val real = resolved(path, conf)
-    val fs = real.getFileSystem(conf)
-    if (!Renaming.contains(schemeOf(fs)) && !Stores.contains(schemeOf(fs)))
+    val place = Place.of(path, conf)
+    if (!Renaming.contains(place.scheme) && !Stores.contains(place.scheme))
       throw PmeErrors.unsupported(
         path.toString,
-        s"replacing a file on '${schemeOf(fs)}'",
+        s"replacing a file on '${place.scheme}'",
         "this file system does not guarantee that a file is replaced in one step, so a file could be lost",
         s"Work on a copy on one of ${(Renaming ++ Stores).toSeq.sorted.mkString(", ")}."
       )
-    if (schemeOf(fs) == Local && Files.isSymbolicLink(LocalFiles.of(real)))
+    if (place.isLocal && Files.isSymbolicLink(place.local))
       throw PmeErrors.unsupported(
         path.toString,
         "replacing a symbolic link",
         "the link would be replaced, and not the file that it leads to",
         "Name the table that has the file itself, or replace the link with the file."
       )
-    new FileReplacement(real, fs, conf)
+    new FileReplacement(place, conf)
   }
 
   /** The file system without checksum files beside its files. */
   def unchecked(fs: FileSystem): FileSystem = Place.unchecked(fs)
-
-  /** The path behind mount points, if there are any; resolves a missing file by its directory. */
-  private def resolved(path: Path, conf: Configuration): Path =
-    new Path(path.getFileSystem(conf).resolvePath(path.getParent), path.getName)
-
-  private def schemeOf(fs: FileSystem) = fs.getUri.getScheme
-
 }

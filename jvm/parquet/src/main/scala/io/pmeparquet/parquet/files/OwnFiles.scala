@@ -200,6 +200,7 @@ private[files] final class Place(val path: Path, val fs: FileSystem) {
 
   /** Without Hadoop's checksum files: Hadoop overwrites those in place, even if they are links. */
   def raw: FileSystem = Place.unchecked(fs)
+  def scheme: String = fs.getUri.getScheme
   def isLocal: Boolean = Place.isLocal(fs)
   def local: java.nio.file.Path = LocalFiles.of(path)
   def blockBytes: Long = fs.getDefaultBlockSize(path)

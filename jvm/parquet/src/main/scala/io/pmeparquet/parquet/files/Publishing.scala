@@ -111,7 +111,7 @@ private object PublishStep {
 
   def of(place: Place): PublishStep = {
     val (fs, path) = (place.fs, place.path)
-    val scheme = fs.getUri.getScheme
+    val scheme = place.scheme
     if (place.isLocal) Link
     else if (scheme == Place.Hdfs) HdfsRename
     else if (fs.hasPathCapability(path, Conditional)) ConditionalCreate

@@ -43,16 +43,12 @@ private[parquet] final class Comparison private (
     values: Seq[Any],
     ofNull: => Boolean
 ) {
-  def path: Seq[String] = column.getColumnPath.toArray.toSeq
+  val path: Seq[String] = column.getColumnPath.toArray.toSeq
 
   lazy val acceptsNull: Boolean = ofNull
 
   /** SQL has one NaN, which is the greatest value. Statistics and hashes know of other orders and several patterns. */
-  val hasNaN: Boolean = values.exists {
-    case double: Double => double.isNaN
-    case float: Float => float.isNaN
-    case _ => false
-  }
+  val hasNaN: Boolean = values.exists(Comparison.isNaN)
 
   /** SQL has one zero, dictionaries and hashes have two. */
   val hasZero: Boolean = values.exists {
@@ -77,6 +73,13 @@ private[parquet] final class Comparison private (
 }
 
 private[parquet] object Comparison {
+
+  /** SQL has one NaN, bytes have many. */
+  def isNaN(value: Any): Boolean = value match {
+    case double: Double => double.isNaN
+    case float: Float => float.isNaN
+    case _ => false
+  }
 
   /** None for AND, OR, a negation, and what is not known here. */
   def of(predicate: FilterPredicate): Option[Comparison] = predicate match {

@@ -7,6 +7,8 @@ import scala.collection.mutable
 import org.apache.parquet.column.values.bloomfilter.BlockSplitBloomFilter
 import org.apache.parquet.io.api.Binary
 
+import io.pmeparquet.parquet.schema.Comparison
+
 /** Summarizes the values of a column of one file, one after the other. */
 private[summary] trait Collector {
 
@@ -18,16 +20,6 @@ private[summary] trait Collector {
 
   /** After all values. */
   def result(nulls: Long): Option[ColumnSummary]
-}
-
-private[summary] object Collector {
-
-  /** SQL has one NaN, bytes have many. */
-  def isNaN(value: AnyRef): Boolean = value match {
-    case double: java.lang.Double => double.isNaN
-    case float: java.lang.Float => float.isNaN
-    case _ => false
-  }
 }
 
 /** The distinct values, unless they are more than `max`, or long. */
@@ -43,7 +35,7 @@ private[summary] final class ListCollector(max: Int) extends Collector {
   override def add(value: AnyRef): Unit = if (!isOver && !values.contains(value)) {
     val plain = plainOf(value)
     bytes += plain.length
-    isOver = values.size == max || plain.length > MaxValueBytes || bytes > MaxBytes || Collector.isNaN(value)
+    isOver = values.size == max || plain.length > MaxValueBytes || bytes > MaxBytes || Comparison.isNaN(value)
     value match {
       // A value of the reader holds its whole page.
       case _: Binary => values(Binary.fromConstantByteArray(plain)) = plain
@@ -84,7 +76,7 @@ private[summary] final class BloomCollector(fpp: Double, ndv: Option[Long]) exte
   override def gaveUp: Boolean = hasNaN
 
   override def add(value: AnyRef): Unit =
-    if (Collector.isNaN(value)) hasNaN = true
+    if (Comparison.isNaN(value)) hasNaN = true
     else {
       val hash = hasher.hash(value)
       made match {

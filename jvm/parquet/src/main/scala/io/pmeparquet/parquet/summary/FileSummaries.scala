@@ -15,11 +15,11 @@ import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.BINARY
 import org.apache.parquet.VersionParser
 
-import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.bytes.ReadCounters
 import io.pmeparquet.parquet.chunk.{Chunk, RowGroupChunks}
 import io.pmeparquet.parquet.file.{ColumnPages, OpenFile}
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.PmeErrors
 
 /** Makes summaries of a file's columns, each column once for all kinds. */
 private[parquet] object FileSummaries {
@@ -190,15 +190,13 @@ private[summary] final class ColumnSummaries(
           )
       }
     values.requireRead()
-    if (content != null && content.length > SummaryClasses.MaxBytes) throw tooLong(kind, content.length)
+    if (content != null && content.length > SummaryClasses.MaxBytes)
+      throw PmeErrors.badSummaryClass(
+        kind.className,
+        s"its summary of ${file.version.path} has ${content.length} bytes, and at most ${SummaryClasses.MaxBytes} are accepted"
+      )
     Option(content).map(ColumnSummary.OfClass(_))
   }
-
-  private def tooLong(kind: SummaryKind.OfClass, bytes: Int): PmeException =
-    PmeErrors.badSummaryClass(
-      kind.className,
-      s"its summary of ${file.version.path} has $bytes bytes, and at most ${SummaryClasses.MaxBytes} are accepted"
-    )
 }
 
 /** The range of a column's values in a file, from the statistics of its chunks. */

@@ -143,7 +143,10 @@ class ConfigurationBrokerSuite extends FunSuite {
     )
     assertEquals(intercept[PmeException](desk.directKey("a", "t")).getCondition(), "PME_KEY_METADATA")
     val message =
-      new String(ConfigurationBroker.answer(ConfigurationIdentity.requestOf(session), Nil, Here), "ISO-8859-1")
+      new String(
+        ConfigurationBroker.answer(ConfigurationIdentity.requestOf(session), Nil, Here),
+        "ISO-8859-1"
+      )
     assert(!message.contains(keys.toString))
   }
 

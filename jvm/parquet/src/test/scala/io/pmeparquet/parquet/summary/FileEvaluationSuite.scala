@@ -87,7 +87,7 @@ class FileEvaluationSuite extends FunSuite {
       val predicate = comparison(random, kind, "v")
       val comparesSpecial =
         PredicateColumns.comparesWithZero(predicate) || Comparison.of(predicate).exists(_.hasNaN)
-      if (isExact(predicate) && !comparesSpecial && !column.rows.exists(Collector.isNaN))
+      if (isExact(predicate) && !comparesSpecial && !column.rows.exists(Comparison.isNaN))
         assertEquals(
           judged(predicate, column.rows.size, column.known(list -> column.list)).isEmpty,
           holds(predicate, Seq(column)),

@@ -23,9 +23,7 @@ private[snapshot] object ManifestJson {
   val FormatName = "pme-parquet snapshot"
   val FormatVersion = 1
 
-  private val mapper = new ObjectMapper(
-    new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
-  ).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+  import StrictJson.mapper
 
   /** The first line, without its end. */
   def content(manifest: Manifest): Array[Byte] = {
@@ -225,17 +223,9 @@ private[snapshot] object ManifestJson {
   private val MostShown = 100
 
   private def parsed(bytes: Array[Byte], where: String): JsonNode =
-    try
-      mapper.readTree(bytes) match {
-        case node: ObjectNode => node
-        case _ => throw PmeErrors.snapshotDamaged(where, "a line of the manifest is not a JSON object")
-      }
-    catch {
-      // Jackson's message may repeat content.
-      case bad @ (_: IOException | _: IllegalStateException) =>
-        throw PmeErrors.snapshotDamaged(where, s"the manifest is not JSON (${bad.getClass.getSimpleName})")
-      case _: StackOverflowError =>
-        throw PmeErrors.snapshotDamaged(where, "the manifest is nested too deeply")
+    StrictJson.parsed("the manifest", PmeErrors.snapshotDamaged(where, _))(_.readTree(bytes)) match {
+      case node: ObjectNode => node
+      case _ => throw PmeErrors.snapshotDamaged(where, "a line of the manifest is not a JSON object")
     }
 
   private def texts(array: ArrayNode, values: Seq[String]): Unit = values.foreach(array.add)
@@ -293,4 +283,21 @@ private[manifest] final class JsonFields(node: JsonNode, what: String, where: St
     left -= name
     Option(node.get(name)).filter(fits).getOrElse(throw unusable(s"'$name' is not $kind"))
   }
+}
+
+/** JSON in which no name appears twice and nothing follows. */
+private[snapshot] object StrictJson {
+  val mapper: ObjectMapper = new ObjectMapper(
+    new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+  ).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+
+  /** @param refused the error for a reason */
+  def parsed(what: String, refused: String => PmeException)(read: ObjectMapper => JsonNode): JsonNode =
+    try read(mapper)
+    catch {
+      // Jackson's message may repeat content.
+      case bad @ (_: IOException | _: IllegalStateException) =>
+        throw refused(s"$what is not JSON (${bad.getClass.getSimpleName})")
+      case _: StackOverflowError => throw refused(s"$what is nested too deeply")
+    }
 }

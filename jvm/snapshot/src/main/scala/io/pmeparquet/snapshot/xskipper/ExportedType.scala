@@ -1,7 +1,6 @@
 package io.pmeparquet.snapshot.xskipper
 
 import java.math.BigInteger
-import java.nio.{ByteBuffer, ByteOrder}
 
 import scala.util.Try
 
@@ -92,7 +91,7 @@ private[pmeparquet] object ExportedType {
       Some(
         new ExportedType(
           StoredType.Timestamp,
-          value => Try(StoredType.bytes(Math.multiplyExact(little(value).getLong, 1000L))).toOption
+          value => Try(StoredType.bytes(Math.multiplyExact(StoredType.little(value).getLong, 1000L))).toOption
         )
       )
     case TimeUnit.NANOS => None
@@ -102,8 +101,8 @@ private[pmeparquet] object ExportedType {
     StoredType.of(s"decimal(${decimal.getPrecision},${decimal.getScale})").collect {
       case of: StoredType.Decimal =>
         def unscaled(value: Array[Byte]) = leaf.getPrimitiveTypeName match {
-          case INT32 => BigInteger.valueOf(little(value).getInt.toLong)
-          case INT64 => BigInteger.valueOf(little(value).getLong)
+          case INT32 => BigInteger.valueOf(StoredType.little(value).getInt.toLong)
+          case INT64 => BigInteger.valueOf(StoredType.little(value).getLong)
           case _ => new BigInteger(value)
         }
         new ExportedType(
@@ -115,6 +114,4 @@ private[pmeparquet] object ExportedType {
             }
         )
     }
-
-  private def little(value: Array[Byte]) = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
 }

@@ -2,7 +2,6 @@ package io.pmeparquet.snapshot.xskipper
 
 import java.io.IOException
 import java.math.BigInteger
-import java.nio.{ByteBuffer, ByteOrder}
 
 import scala.collection.mutable
 
@@ -190,7 +189,7 @@ private[xskipper] object StoredValues {
 
   /** Nanoseconds of a day, then the Julian day. */
   private def micros96(column: ColumnReader): Long = {
-    val bytes = ByteBuffer.wrap(column.getBinary.getBytes).order(ByteOrder.LITTLE_ENDIAN)
+    val bytes = StoredType.little(column.getBinary.getBytes)
     val nanos = bytes.getLong()
     Math.addExact(
       Math.multiplyExact(bytes.getInt().toLong - JulianDayOf1970, MicrosOfDay),

@@ -1,13 +1,11 @@
 package io.pmeparquet.snapshot.xskipper
 
-import java.io.IOException
-
 import scala.collection.JavaConverters._
 
-import com.fasterxml.jackson.core.{JsonFactory, JsonParser}
-import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.snapshot.manifest.StrictJson
 
 /**
  * What a file of a store says of itself, in the Spark schema of its footer.
@@ -74,10 +72,6 @@ private[snapshot] object StoreSchema {
     "com.ibm.metaindex.metadata.metadatastore.parquet.ParquetBaseClauseTranslator$BloomFilterMetaDataTypeUDT"
   )
 
-  private val mapper = new ObjectMapper(
-    new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
-  ).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-
   /** @throws io.pmeparquet.PmeException if it is not the schema of a store of a known version */
   def parse(text: String, where: String): StoreSchema = new StoreSchemaText(where).of(text)
 
@@ -104,16 +98,10 @@ private[snapshot] object StoreSchema {
       )
     }
 
-    private def parsed(text: String): JsonNode =
-      try {
-        if (text.length > MostChars) throw unusable(s"its schema has ${text.length} characters")
-        mapper.readTree(text)
-      } catch {
-        // Jackson's message may repeat content.
-        case bad @ (_: IOException | _: IllegalStateException) =>
-          throw unusable(s"its schema is not JSON (${bad.getClass.getSimpleName})")
-        case _: StackOverflowError => throw unusable("its schema is nested too deeply")
-      }
+    private def parsed(text: String): JsonNode = {
+      if (text.length > MostChars) throw unusable(s"its schema has ${text.length} characters")
+      StrictJson.parsed("its schema", unusable)(_.readTree(text))
+    }
 
     private def versionOf(id: JsonNode): Int =
       if (!id.has("version")) 0

@@ -1,7 +1,6 @@
 package io.pmeparquet.snapshot.xskipper
 
 import java.io.IOException
-import java.nio.{ByteBuffer, ByteOrder}
 import java.util.UUID
 
 import scala.collection.JavaConverters._
@@ -216,7 +215,7 @@ private[pmeparquet] object StoreShape {
   }
 
   private def add(group: Group, leaf: PrimitiveType, value: Array[Byte]): Unit = {
-    val bytes = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
+    val bytes = StoredType.little(value)
     leaf.getPrimitiveTypeName match {
       case PrimitiveTypeName.INT32 => group.add(leaf.getName, bytes.getInt)
       case PrimitiveTypeName.INT64 => group.add(leaf.getName, bytes.getLong)

@@ -1,6 +1,6 @@
 package io.pmeparquet.snapshot.xskipper
 
-import java.nio.{BufferUnderflowException, ByteBuffer, ByteOrder}
+import java.nio.{BufferUnderflowException, ByteBuffer}
 import java.nio.charset.CharacterCodingException
 import java.nio.charset.StandardCharsets.UTF_8
 
@@ -69,7 +69,7 @@ private[pmeparquet] object StoredSummary {
    */
   private def withoutNaN(min: Array[Byte], max: Array[Byte], length: Int) = {
     def number(value: Array[Byte]): Double = {
-      val bytes = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
+      val bytes = StoredType.little(value)
       if (length == 4) bytes.getFloat.toDouble else bytes.getDouble
     }
     def infinity =
@@ -84,13 +84,10 @@ private[pmeparquet] object StoredSummary {
     catch { case _: CharacterCodingException => None }
 
   /** Readers and writers may convert earlier dates and times between calendars. */
-  private def isOfThisCalendar(of: StoredType, value: Array[Byte]): Boolean = {
-    def number = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
-    of match {
-      case StoredType.Date => number.getInt() >= FirstDay
-      case StoredType.Timestamp => number.getLong() >= FirstMicros
-      case _ => true
-    }
+  private def isOfThisCalendar(of: StoredType, value: Array[Byte]): Boolean = of match {
+    case StoredType.Date => StoredType.little(value).getInt() >= FirstDay
+    case StoredType.Timestamp => StoredType.little(value).getLong() >= FirstMicros
+    case _ => true
   }
 
   private val FirstAfterSurrogates = '\ue000'

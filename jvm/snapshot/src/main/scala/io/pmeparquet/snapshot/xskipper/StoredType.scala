@@ -82,7 +82,8 @@ private[pmeparquet] object StoredType {
     case name => simple.get(name)
   }
 
-  /** As `Statistics` hold values: plain, little-endian. */
+  /** Values as `Statistics` hold them: plain, little-endian. */
+  def little(value: Array[scala.Byte]): ByteBuffer = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
   def bytes(value: scala.Int): Array[scala.Byte] =
     ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(value).array
   def bytes(value: scala.Long): Array[scala.Byte] =
