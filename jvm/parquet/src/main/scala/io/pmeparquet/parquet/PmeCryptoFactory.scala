@@ -6,8 +6,8 @@ import org.apache.parquet.crypto._
 import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 
 import io.pmeparquet.parquet.admission.FileDecryption
-import io.pmeparquet.parquet.alone.{ConfigurationScopes, SkippedFiles}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
+import io.pmeparquet.parquet.standalone.{ConfigurationScopes, SkippedFiles}
 import io.pmeparquet.parquet.write.FileEncryption
 import io.pmeparquet.PmeException
 
@@ -34,7 +34,7 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
       }
 
   private def encryption(scope: WriteScope, conf: Configuration, path: Path, context: WriteContext) =
-    new FileEncryption(scope, path, scope.tableDirectory, conf).properties(context.getSchema)
+    FileEncryption.of(scope, path, context.getSchema, conf)
 
   /**
    * Null for a plaintext file that the options allow, and if no path is given: parquet-java 1.13 passes none for a

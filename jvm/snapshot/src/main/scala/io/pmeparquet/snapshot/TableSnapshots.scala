@@ -13,8 +13,8 @@ import io.pmeparquet.options.{MinimumSnapshot, PmeOptions, ReadSettings, Snapsho
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{FileEntry, IndexEntry, ManifestJson, PartEntry}
+import io.pmeparquet.snapshot.manifest.{SealCheck, Seals}
 import io.pmeparquet.snapshot.parts.{IndexFile, PartFile, PartKeys, SealedFile}
-import io.pmeparquet.snapshot.seal.{SealCheck, Seals}
 import io.pmeparquet.Condition.SnapshotDamaged
 
 /**
@@ -76,17 +76,22 @@ final class TableSnapshots(
   /** @param digest of the manifest with this number, by which it is trusted */
   @tailrec
   private def comesFrom(number: Long, digest: Option[String], prefix: String): Boolean =
-    digest.exists(_.startsWith(prefix)) || digest.isDefined && directory.versions.contains(number) && {
-      val bytes = directory.manifest(number)
-      val where = directory.manifestPath(number).toString
-      if (!digest.contains(digestOf(bytes)))
-        throw PmeErrors.snapshotNotAuthentic(where, "the version after it states another digest")
-      comesFrom(
-        number - 1,
-        ManifestJson.manifest(ManifestJson.lines(bytes, where)._1, where).previous,
-        prefix
-      )
-    }
+    digest.exists(_.startsWith(prefix)) ||
+      digest.isDefined && directory.versions.contains(number) &&
+      comesFrom(number - 1, digestBefore(number, digest), prefix)
+
+  /**
+   * The digest of the version before one.
+   *
+   * @param digest of the manifest with this number, by which it is trusted
+   */
+  private def digestBefore(number: Long, digest: Option[String]): Option[String] = {
+    val where = directory.manifestPath(number).toString
+    val bytes = directory.manifest(number)
+    if (!digest.contains(digestOf(bytes)))
+      throw PmeErrors.snapshotNotAuthentic(where, "the version after it states another digest")
+    ManifestJson.manifest(ManifestJson.lines(bytes, where)._1, where).previous
+  }
 
   /**
    * The newest version, whatever `snapshot` chooses, for whoever makes the next one: `minSnapshot` holds for it too, or
@@ -118,18 +123,13 @@ final class TableSnapshots(
   private def leadsBack(number: Long, digest: Option[String], earlier: Version): Boolean =
     if (number <= earlier.number) number == earlier.number && digest.contains(earlier.digest)
     else {
-      val where = directory.manifestPath(number).toString
       if (!directory.versions.contains(number))
         throw PmeErrors.oldSnapshot(
           table,
           s"this session has read version ${earlier.number}, and version $number, which would show that the newest one " +
             "continues it, is gone"
         )
-      val bytes = directory.manifest(number)
-      if (!digest.contains(digestOf(bytes)))
-        throw PmeErrors.snapshotNotAuthentic(where, "the version after it states another digest")
-      val before = ManifestJson.manifest(ManifestJson.lines(bytes, where)._1, where).previous
-      leadsBack(number - 1, before, earlier)
+      leadsBack(number - 1, digestBefore(number, digest), earlier)
     }
 
   /**

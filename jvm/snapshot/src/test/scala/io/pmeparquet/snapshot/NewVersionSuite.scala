@@ -8,8 +8,8 @@ import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.snapshot.manifest.{SealLine, TablePolicy}
+import io.pmeparquet.snapshot.manifest.Sealer
 import io.pmeparquet.snapshot.parts.SealedFile
-import io.pmeparquet.snapshot.seal.Sealer
 
 /** Which of several processes that seal a table makes the next version. */
 class NewVersionSuite extends FunSuite {

@@ -7,9 +7,9 @@ import org.apache.hadoop.fs.{CommonPathCapabilities, Path}
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.files.MemoryStore
+import io.pmeparquet.snapshot.manifest.{HmacSealer, SealCheck}
 import io.pmeparquet.snapshot.manifest.TablePolicy
 import io.pmeparquet.snapshot.parts.SealedFile
-import io.pmeparquet.snapshot.seal.{HmacSealer, SealCheck}
 import io.pmeparquet.snapshot.TableSuite._
 
 /**

@@ -6,9 +6,9 @@ import java.security.{KeyPairGenerator, Signature}
 import io.pmeparquet.{PmeException, Sha256}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
+import io.pmeparquet.snapshot.manifest.{HmacSealer, SealCheck, Sealer}
 import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, SealLine, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
-import io.pmeparquet.snapshot.seal.{HmacSealer, SealCheck, Sealer}
 import io.pmeparquet.snapshot.TableSuite._
 
 /** Versions of a table, as they are made and as they are read. */

@@ -1,8 +1,14 @@
 package io.pmeparquet.parquet.bytes
 
 import java.io.{Closeable, EOFException}
+import java.lang.reflect.InvocationTargetException
+import java.nio.ByteBuffer
+import java.util.concurrent.{CompletableFuture, ExecutionException}
+import java.util.concurrent.atomic.LongAdder
+import java.util.function.IntFunction
 
 import scala.collection.mutable
+import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker}
@@ -127,4 +133,123 @@ private[parquet] object FileBytes {
     }
     result.toSeq
   }
+}
+
+/** A part of a file: `length` bytes from `offset` on. */
+private[parquet] final case class Range(offset: Long, length: Int) {
+  def end: Long = offset + length
+}
+
+/** Bytes of a file, at any place in an array: byte `offset` of the file is `array(at)`. */
+private[parquet] final class Segment(val array: Array[Byte], val at: Int, val offset: Long, val length: Int) {
+  def end: Long = offset + length
+  def until: Int = at + length
+
+  /** Where a byte of the file is in the array. */
+  def indexOf(position: Long): Int = at + (position - offset).toInt
+
+  def copied: Array[Byte] = java.util.Arrays.copyOfRange(array, at, until)
+
+  /** Whether it has all bytes of a range. */
+  def holds(range: Range): Boolean = range.length >= 0 && range.offset >= offset && range.end <= end
+
+  /** The bytes of a range. */
+  def slice(range: Range): Segment = {
+    if (!holds(range))
+      throw new IllegalStateException(s"internal error: $range is not in $offset..$end")
+    new Segment(array, indexOf(range.offset), range.offset, range.length)
+  }
+}
+
+/**
+ * Counts what reading costs: unlike times, these numbers are the same in every run.
+ *
+ * @param all counts everything that this one counts: a task's counters add to its scope's
+ */
+final class ReadCounters(all: Option[ReadCounters]) {
+  def this() = this(None)
+
+  /** Read requests to the file system, and the bytes that they returned. */
+  val reads: ReadCounter = new ReadCounter(all.map(_.reads))
+  val bytes: ReadCounter = new ReadCounter(all.map(_.bytes))
+
+  /** Modules decrypted, by GCM or CTR. */
+  val modules: ReadCounter = new ReadCounter(all.map(_.modules))
+  val footers: ReadCounter = new ReadCounter(all.map(_.footers))
+
+  /** Data keys obtained from key metadata. */
+  val keys: ReadCounter = new ReadCounter(all.map(_.keys))
+
+  override def toString: String =
+    s"reads=${reads.sum} bytes=${bytes.sum} modules=${modules.sum} footers=${footers.sum} keys=${keys.sum}"
+}
+
+/** Any thread may add to it or read it. */
+final class ReadCounter private[parquet] (all: Option[ReadCounter]) {
+  private val counted = new LongAdder
+
+  def add(more: Long): Unit = {
+    counted.add(more)
+    all.foreach(_.add(more))
+  }
+
+  def increment(): Unit = add(1)
+
+  def sum: Long = counted.sum
+}
+
+/**
+ * Hadoop's vectored reads of many ranges at once, which object stores answer in parallel. Hadoop has them since 3.3.5;
+ * Spark 3.5 ships an older version, so this class finds them by reflection.
+ */
+private[parquet] object VectoredReads {
+  private final class Api(loader: ClassLoader) {
+    private val range = Class.forName("org.apache.hadoop.fs.FileRange", true, loader)
+    private val create = range.getMethod("createFileRange", java.lang.Long.TYPE, Integer.TYPE)
+    private val data = range.getMethod("getData")
+    private val read =
+      classOf[FSDataInputStream].getMethod(
+        "readVectored",
+        classOf[java.util.List[_]],
+        classOf[IntFunction[_]]
+      )
+
+    def apply(stream: FSDataInputStream, ranges: Seq[Range]): Seq[Segment] = {
+      val wanted = ranges.map(one => create.invoke(null, Long.box(one.offset), Int.box(one.length)))
+      val allocate: IntFunction[ByteBuffer] = ByteBuffer.allocate(_)
+      read.invoke(stream, wanted.asJava, allocate)
+      ranges.zip(wanted).map { case (one, answer) =>
+        segment(one, data.invoke(answer).asInstanceOf[CompletableFuture[ByteBuffer]].get())
+      }
+    }
+
+    private def segment(range: Range, buffer: ByteBuffer): Segment = {
+      if (buffer.remaining < range.length)
+        throw new java.io.EOFException(s"only ${buffer.remaining} of ${range.length} bytes were read")
+      if (buffer.hasArray)
+        new Segment(buffer.array, buffer.arrayOffset + buffer.position(), range.offset, range.length)
+      else {
+        val bytes = new Array[Byte](range.length)
+        buffer.get(bytes)
+        new Segment(bytes, 0, range.offset, range.length)
+      }
+    }
+  }
+
+  private lazy val api: Option[Api] =
+    try Some(new Api(classOf[FSDataInputStream].getClassLoader))
+    catch {
+      // An older Hadoop: the caller then reads one range after the other, which is as safe and only slower.
+      case _: ReflectiveOperationException => None
+    }
+
+  /** Whether the stream is faster than reading one range after the other. */
+  def serves(stream: FSDataInputStream): Boolean = api.isDefined && stream.hasCapability(Capability)
+
+  /** @param ranges in order, without overlap or contact */
+  def read(stream: FSDataInputStream, ranges: Seq[Range]): Seq[Segment] =
+    try api.get.apply(stream, ranges)
+    catch { case failed @ (_: InvocationTargetException | _: ExecutionException) => throw failed.getCause }
+
+  private val Capability = "in:readvectored"
 }

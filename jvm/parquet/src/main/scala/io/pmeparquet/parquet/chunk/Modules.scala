@@ -36,13 +36,11 @@ private[parquet] final class Modules(
     def damaged(why: String) = PmeErrors.damaged(where, s"its ${kind.name} $why")
     if (until - at < cipher.overheadBytes) throw damaged(s"has only ${until - at} bytes left")
     val length = ModuleFrame.lengthAt(bytes, at)
-    if (
-      length < cipher.overheadBytes - ModuleFrame.LengthBytes || length > until - at - ModuleFrame.LengthBytes
-    )
-      throw damaged(
-        s"has a length of $length bytes, but ${until - at - ModuleFrame.LengthBytes} bytes are left"
-      )
-    if (length - (cipher.overheadBytes - ModuleFrame.LengthBytes) > limit)
+    val left = until - at - ModuleFrame.LengthBytes
+    val overhead = cipher.overheadBytes - ModuleFrame.LengthBytes
+    if (length < overhead || length > left)
+      throw damaged(s"has a length of $length bytes, but $left bytes are left")
+    if (length - overhead > limit)
       throw damaged(s"has a length of $length bytes, above the maximum of $limit")
     at + ModuleFrame.LengthBytes + length
   }
@@ -51,14 +49,19 @@ private[parquet] final class Modules(
    * Nothing authenticates a page's length field; it must match the page header, which is authenticated (specification
    * §5.1).
    */
-  def pageEnd(bytes: Array[Byte], body: Int, expected: Int, kind: ModuleKind): Int = {
+  def requirePage(bytes: Array[Byte], body: Int, expected: Int, kind: ModuleKind): Unit = {
     val found = end(bytes, body, expected, Limits.PageBytes, kind)
     if (found != expected)
       throw PmeErrors.damaged(
         where,
         s"the length of a ${kind.name} is ${found - body - ModuleFrame.LengthBytes} bytes, but its header states ${expected - body - ModuleFrame.LengthBytes}"
       )
-    found
+  }
+
+  /** As [[open]], for the page whose header states that its body reaches from `body` to `end`. */
+  def openPage(bytes: Array[Byte], body: Int, end: Int, kind: ModuleKind, page: Int): Int = {
+    requirePage(bytes, body, end, kind)
+    open(bytes, body, end, kind, page)
   }
 
   /**

@@ -3,10 +3,13 @@ package io.pmeparquet.parquet.copy
 import java.io.ByteArrayOutputStream
 import java.util.{Arrays, Collections}
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.{FileMetaData, SchemaElement}
 
-import io.pmeparquet.parquet.bytes.{FieldPlace, FileTail, Segment, ThriftBounds}
-import io.pmeparquet.parquet.file.OpenFile
+import io.pmeparquet.parquet.admission.FooterFields
+import io.pmeparquet.parquet.bytes.{FieldPlace, FileTail, FileVersion, FooterBytes, ThriftBounds}
+import io.pmeparquet.parquet.file.{FileCrypto, OpenFile}
+import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeErrors
 
 /**
@@ -55,15 +58,32 @@ private[copy] object CarriedFields {
   private def isCarried(number: Long) = number == Schema || number == ColumnOrders
 
   /**
-   * @param content a footer whose parts are all known, and any bytes after it
-   * @throws io.pmeparquet.PmeException if it has a field twice: readers would differ in which one they take
+   * Those of a file of whose footer a copy can have all parts.
+   *
+   * @throws io.pmeparquet.PmeException if it has parts that nobody knows, or a field twice: readers would differ in
+   *   which one they take
    */
-  def of(content: Segment, footerSha256: Array[Byte], file: String): CarriedFields = {
+  def of(scope: ReadScope, version: FileVersion, conf: Configuration): CarriedFields = {
+    val file = version.path.toString
+    val footer = FooterBytes.read(version, conf, scope.counters)
+    val content = FileTail.of(footer, file) match {
+      case FileTail.Plaintext => footer.segment
+      case tail: FileTail.Encrypted =>
+        FileCrypto.of(scope, version, conf, tail, scope.counters).openFooter(footer.segment, scope.counters)
+    }
+    FooterFields.requireKnownTypes(FileTail.metadata(content, file), file)
+    FooterFields.unknownToCopies(content, file).headOption.foreach { part =>
+      throw PmeErrors.unknownPart(
+        file,
+        part,
+        "it may refer to data elsewhere in the file, which the copy would lose"
+      )
+    }
     val bytes = content.copied
     val all = FileTail.parse(file, "its footer")(ThriftBounds.fields(bytes, 0, bytes.length))
     if (all.map(_.number).distinct.size != all.size)
       throw PmeErrors.damaged(file, "its footer has a field twice")
-    new CarriedFields(bytes, all.filter(place => isCarried(place.number)), footerSha256)
+    new CarriedFields(bytes, all.filter(place => isCarried(place.number)), footer.sha256)
   }
 
   /** Encodes a struct in Thrift's compact protocol, from fields in order and the bytes that each is in. */

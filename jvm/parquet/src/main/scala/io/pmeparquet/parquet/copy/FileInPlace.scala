@@ -3,9 +3,13 @@ package io.pmeparquet.parquet.copy
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import io.pmeparquet.columns.{ColumnProtection, KeyPlan}
+import io.pmeparquet.columns.ColumnProtection._
+import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion}
-import io.pmeparquet.parquet.file.OpenFiles
+import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
 import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles, StagedTable}
+import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.PmeErrors
@@ -59,7 +63,7 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       goOn: () => Unit
   ): Unit = {
     val file = OpenFiles(check, version, conf, check.counters)
-    new EncryptedAs(write.settings, check, conf).difference(file, tail).foreach { what =>
+    EncryptedAs.difference(write.settings, file, tail).foreach { what =>
       throw PmeErrors.encryptedOtherwise(version.path.toString, what)
     }
     CopyCheck.requireNoFinding(check, version, conf, goOn) { (condition, why) =>
@@ -89,8 +93,8 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       run.claim(path, conf)
       // The key material is there before the file, so that the file is readable at every moment.
       FileReplacement
-        .of(MaterialFiles.beside(path), conf)
-        .take(MaterialFiles.beside(staged), status, () => ())
+        .of(MaterialFiles.pathFor(path), conf)
+        .take(MaterialFiles.pathFor(staged), status, () => ())
     }
     run.requireRunning(conf)
     place.take(
@@ -104,5 +108,45 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       }
     )
     (made, footer)
+  }
+}
+
+/** Checks that an encrypted file matches the settings of a write: which master key protects what, and in which mode. */
+private object EncryptedAs {
+
+  /** The first difference, if there is one. */
+  def difference(settings: FileSettings, file: OpenFile, tail: FileTail.Encrypted): Option[String] = {
+    // A key that only the read's options name is not the file's.
+    val ofFooter = tail.footerKeyMetadata.flatMap(_ => file.footerMasterKey)
+    val wanted = protections(settings, file)
+    def differing = for {
+      (path, found) <- file.protections
+      (leaf, expected) <- wanted.get(path) if found != expected
+    } yield s"column '${leaf.display}' has ${described(found)} instead of ${described(expected)}"
+    val stored = settings.aadPrefix.isDefined && settings.storeAadPrefix
+    val supplied = settings.aadPrefix.isDefined && !settings.storeAadPrefix
+    Seq(
+      "it has another footer key" -> !ofFooter.contains(settings.footerKey),
+      "plaintextFooter is different" -> (tail.plaintextFooter != settings.plaintextFooter),
+      "algorithm is different" -> (tail.ctr != (settings.algorithm == EncryptionAlgorithm.AesGcmCtrV1)),
+      "aadPrefix or storeAadPrefix is different" ->
+        (tail.aadPrefix.isDefined != stored || tail.supplyAadPrefix != supplied)
+    ).collectFirst { case (what, true) => what }.orElse(differing.headOption)
+  }
+
+  /** The protection of each column, by its path. */
+  private def protections(settings: FileSettings, file: OpenFile) = {
+    val leaves = SchemaColumns.leaves(file.schema)
+    val keys = settings.columnKeys.map(_.of(leaves, settings.caseSensitive))
+    val plan = KeyPlan.of(leaves, keys, settings.unlisted, settings.caseSensitive).columns
+    // As FileEncryption decides it.
+    val all = plan.forall(_._2 == Plaintext)
+    plan.map { case (leaf, protection) => leaf.path -> (leaf -> (if (all) FooterKey else protection)) }.toMap
+  }
+
+  private def described(protection: ColumnProtection): String = protection match {
+    case Plaintext => "no key"
+    case FooterKey => "the footer's key"
+    case ColumnKey(id) => s"key '$id'"
   }
 }

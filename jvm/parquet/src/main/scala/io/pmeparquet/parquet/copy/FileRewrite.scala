@@ -1,16 +1,24 @@
 package io.pmeparquet.parquet.copy
 
+import java.io.IOException
+import java.util.zip.CRC32
+
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 import org.apache.parquet.crypto.InternalFileEncryptor
+import org.apache.parquet.format.FileMetaData
 
-import io.pmeparquet.columns.LeafColumn
-import io.pmeparquet.options.FileSettings
+import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.columns.{LeafColumn, UnlistedColumns}
+import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
 import io.pmeparquet.parquet.files.OwnFiles
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.parquet.verify.{FileVerification, Sample}
 import io.pmeparquet.parquet.write.FileEncryption
 
 /**
@@ -45,7 +53,7 @@ final class FileRewrite(
       written: FSDataOutputStream => Unit = _ => ()
   ): Copied = {
     val (file, carried) = FileRewrite.open(from, fromConf, source)
-    to.foreach(scope => CopiedParts.requireHarmlessEntries(file.footer, scope.settings, source.toString))
+    to.foreach(scope => FileRewrite.requireHarmlessEntries(file.footer, scope.settings, source.toString))
     val encryptor = to.map(encryptorOf(_, file, staged, destination))
     val out = OwnFiles.create(staged, toConf)
     val (pages, checksum) =
@@ -88,9 +96,121 @@ object FileRewrite {
 
   private def open(from: ReadScope, conf: Configuration, source: Path) = {
     val version = FileVersion.of(source, conf)
-    val carried = CopiedParts.requireKnown(from, version, conf)
+    val carried = CarriedFields.of(from, version, conf)
     val file = OpenFiles(from, version, conf, from.counters)
     carried.requireOf(file)
     file -> carried
   }
+
+  /**
+   * @param metadata the file's metadata, which is about to be written in the clear
+   * @throws io.pmeparquet.PmeException if an entry may reveal values: some writers store bounds, filters or samples
+   *   there
+   */
+  private def requireHarmlessEntries(metadata: FileMetaData, settings: FileSettings, file: String): Unit =
+    if (settings.plaintextFooter)
+      Option(metadata.getKey_value_metadata).fold(Seq.empty[String])(_.asScala.toSeq.map(_.getKey)).foreach {
+        key =>
+          if (!isHarmless(key)) throw PmeErrors.readableEntry(file, key)
+      }
+
+  private def isHarmless(key: String) = SchemaEntries.contains(key) || key.startsWith("org.apache.spark.")
+
+  /** Schemas and names of writers, which the readable schema and `created_by` reveal anyway. */
+  private val SchemaEntries = Set(
+    "ARROW:schema",
+    "pandas",
+    "avro.schema",
+    "parquet.avro.schema",
+    "parquet.proto.class",
+    "parquet.proto.descriptor",
+    "parquet.proto.writeSpecsCompliant",
+    "thrift.class",
+    "thrift.descriptor",
+    "iceberg.schema",
+    "writer.model.name",
+    "writer.date.proleptic",
+    "writer.time.zone",
+    "writer.zone.conversion.legacy"
+  )
+}
+
+/** Counts what was written for one file, or for several. */
+final case class Copied(files: Long, rows: Long, pages: Long, bytes: Long) {
+  def +(other: Copied): Copied =
+    Copied(files + other.files, rows + other.rows, pages + other.pages, bytes + other.bytes)
+}
+
+/**
+ * Checks that a new file is readable and has the bytes that were written. It opens every module, with keys from the
+ * file's key metadata and under its readers' policy. If tags do not cover all bytes, it compares the checksum of the
+ * file with that of the bytes written.
+ *
+ * @param scope how readers will read the file
+ * @param goOn called often; throws if the work is no longer wanted
+ */
+private[parquet] final class CopyCheck(scope: ReadScope, conf: Configuration, goOn: () => Unit) {
+
+  /**
+   * @param source the file that it was made from, and how that was read
+   * @param settings how it was encrypted; none if it was not
+   * @param checksum the checksum of the bytes written
+   * @throws io.pmeparquet.PmeException if anything is wrong with it
+   */
+  def require(
+      source: OpenFile,
+      from: ReadScope,
+      made: FileVersion,
+      settings: Option[FileSettings],
+      checksum: Long
+  ): Unit = {
+    val name = source.version.path.toString
+    CopyCheck.requireNoFinding(scope, made, conf, goOn)(PmeErrors.badCopy(name, _, _))
+    if (!settings.exists(CopyCheck.isTagged) && checksumOf(made) != checksum)
+      throw PmeErrors.badCopy(
+        name,
+        Condition.DamagedFile,
+        s"the content of ${made.path} is not what was written."
+      )
+    if (shape(source, from) != shape(OpenFiles(scope, made, conf, scope.counters), scope))
+      throw new IllegalStateException(s"internal error: ${made.path} has not the rows of $name")
+  }
+
+  private def checksumOf(made: FileVersion): Long = {
+    val sum = new CRC32
+    val buffer = new Array[Byte](CopyCheck.BufferBytes)
+    val in = made.open(conf)
+    try
+      Iterator.continually(in.read(buffer)).takeWhile(_ >= 0).foreach { count =>
+        goOn()
+        sum.update(buffer, 0, count)
+      }
+    finally in.close()
+    sum.getValue
+  }
+
+  private def shape(file: OpenFile, scope: ReadScope) = (0 until file.rowGroupCount).map { index =>
+    file.rowCount(index) -> file.chunks(index, scope.counters).map { chunk =>
+      (chunk.meta.getPath, chunk.meta.getCodec, chunk.meta.getValueCount)
+    }
+  }
+}
+
+private[parquet] object CopyCheck {
+  private val BufferBytes = 1024 * 1024
+
+  /** Opens every module of a file, and fails on the first finding of any kind. */
+  def requireNoFinding(scope: ReadScope, file: FileVersion, conf: Configuration, goOn: () => Unit)(
+      failure: (Condition, String) => PmeException
+  ): Unit = new FileVerification(scope, Sample()).of(file, conf, goOn).findings.headOption.foreach { found =>
+    throw Condition.all
+      .find(_.name == found.condition)
+      .fold[Exception](new IOException(s"${found.file}: ${found.message}"))(failure(_, found.message))
+  }
+
+  def rows(file: OpenFile): Long = (0 until file.rowGroupCount).map(file.rowCount).sum
+
+  /** Whether tags cover every page. */
+  private def isTagged(settings: FileSettings) =
+    settings.algorithm == EncryptionAlgorithm.AesGcmV1 && settings.unlisted != UnlistedColumns.Plaintext
 }

@@ -2,35 +2,42 @@ package io.pmeparquet.parquet.file
 
 import java.io.ByteArrayInputStream
 import java.nio.ByteBuffer
+import java.security.SecureRandom
 import java.util.concurrent.ConcurrentHashMap
+import java.util.Arrays
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, Util}
 
-import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
-import io.pmeparquet.cipher.{AesCtr, AesGcm, CryptoProvider, ModuleAad, ModuleKind}
+import io.pmeparquet.{AesKey, PmeErrors, PmeException}
+import io.pmeparquet.cipher.{AesCtr, AesGcm, CryptoProvider, ModuleAad, ModuleFrame, ModuleKind}
 import io.pmeparquet.columns.ColumnPolicy
 import io.pmeparquet.parquet.admission.{ColumnCheck, FooterPolicy}
-import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, Limits, ReadCounters, ThriftBounds}
+import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, Limits, ReadCounters, Segment, ThriftBounds}
 import io.pmeparquet.parquet.chunk.{Chunk, ChunkModules, Modules}
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
-/** Opens an encrypted file's modules: holds its keys, AAD, algorithm and provider. */
+/**
+ * Opens an encrypted file's modules, and seals a new footer: holds its keys, AAD, algorithm and provider.
+ *
+ * @param prefix the AAD prefix, from the options or the file
+ */
 private[parquet] final class FileCrypto private (
+    scope: ReadScope,
     file: String,
-    val footerKey: AesKey,
+    tail: FileTail.Encrypted,
+    prefix: Option[Array[Byte]],
     val keys: FileKeys,
-    fileAad: Array[Byte],
-    ctr: Boolean,
-    val footerEncrypted: Boolean,
-    provider: CryptoProvider,
-    isRefusal: Condition => Boolean,
-    footerMasterKey: => Option[String]
+    val footerKey: AesKey
 ) {
-  val footer: FooterModule = new FooterModule(file, footerKey, fileAad, footerEncrypted, provider)
+  private val provider = CryptoProvider.of(scope.settings.cryptoProvider)
+  private val fileAad = prefix.getOrElse(Array.emptyByteArray) ++ tail.aadFileUnique
+
+  def footerEncrypted: Boolean = !tail.plaintextFooter
 
   /** The master key of the footer's key, if the file or the options name one. */
-  def masterKeyOfFooter: Option[String] = footerMasterKey
+  def masterKeyOfFooter: Option[String] = FileCrypto.masterKeyOfFooter(scope, tail, keys)
+
   private val columnKeys = new ConcurrentHashMap[ByteBuffer, AesKey]
 
   /** The key of a column that has its own. Asks for each key once. */
@@ -50,15 +57,18 @@ private[parquet] final class FileCrypto private (
     )
   }
 
-  /** Why this reader does not get a column's own key; none if it gets the key, or the column has none. */
-  def refusal(chunk: ColumnChunk, name: String, counters: ReadCounters): Option[Refusal] =
+  /**
+   * The master key that the KMS denies to this reader for a column's own key, and how; none if it gets the key, or the
+   * column has none.
+   */
+  def refusal(chunk: ColumnChunk, name: String, counters: ReadCounters): Option[(String, PmeException)] =
     keyMetadataOf(chunk).flatMap { metadata =>
       try {
         columnKey(chunk, name, counters)
         None
       } catch {
-        case denied: PmeException if isRefusal(denied.condition) =>
-          Some(Refusal(keys.masterKeyOf(metadata, Some(name)), denied))
+        case denied: PmeException if scope.settings.isRefusal(denied.condition) =>
+          Some(keys.masterKeyOf(metadata, Some(name)) -> denied)
       }
     }
 
@@ -68,7 +78,12 @@ private[parquet] final class FileCrypto private (
 
   /** Checks that columns are protected as a policy asks. */
   def check(policy: ColumnPolicy): ColumnCheck =
-    new ColumnCheck(policy, file, footerMasterKey, (metadata, name) => keys.masterKeyOf(metadata, Some(name)))
+    new ColumnCheck(
+      policy,
+      file,
+      masterKeyOfFooter,
+      (metadata, name) => keys.masterKeyOf(metadata, Some(name))
+    )
 
   /** The key metadata of a column's own key. */
   private def keyMetadataOf(chunk: ColumnChunk): Option[Array[Byte]] =
@@ -114,14 +129,47 @@ private[parquet] final class FileCrypto private (
   def modules(chunk: Chunk, key: AesKey, counters: ReadCounters): ChunkModules = {
     val where = s"$file, column '${chunk.display}'"
     val gcm = new AesGcm(key, provider)
-    val pages = if (ctr) new AesCtr(key, provider) else gcm
+    val pages = if (tail.ctr) new AesCtr(key, provider) else gcm
     def aad = new ModuleAad(fileAad, chunk.rowGroupOrdinal, chunk.ordinal)
     new ChunkModules(new Modules(gcm, aad, where, counters), new Modules(pages, aad, where, counters))
   }
-}
 
-/** @param denied the KMS's refusal of the master key */
-private[parquet] final case class Refusal(masterKeyId: String, denied: PmeException)
+  /**
+   * The footer's bytes, and any that follow them in its module (specification §5.4), or before its signature (§5.5),
+   * once they are authenticated.
+   *
+   * @throws io.pmeparquet.PmeException if it is not authentic
+   */
+  def openFooter(bytes: Segment, counters: ReadCounters): Segment =
+    if (footerEncrypted) {
+      val modules = new Modules(new AesGcm(footerKey, provider), ModuleAad.ofFooter(fileAad), file, counters)
+      val at = FileTail.cryptoMetadataEnd(bytes, file)
+      val length = modules.open(bytes.array, at, bytes.until, ModuleKind.Footer, 0)
+      new Segment(modules.plaintext, 0, 0, length)
+    } else {
+      val signatureAt = bytes.until - ModuleFrame.SignatureBytes
+      if (FileTail.structEnd(bytes, file) > signatureAt)
+        throw PmeErrors.notAuthentic(file, "its footer, which has no signature,")
+      val length = signatureAt - bytes.at
+      val signature = Arrays.copyOfRange(bytes.array, signatureAt, bytes.until)
+      val aad = ModuleAad.ofFooter(fileAad)
+      val aadLength = aad.select(ModuleKind.Footer, 0)
+      counters.modules.increment()
+      val gcm = new AesGcm(footerKey, provider)
+      if (!gcm.signs(bytes.array, bytes.at, length, aad.bytes, aadLength, signature))
+        throw PmeErrors.notAuthentic(file, "its footer")
+      new Segment(bytes.array, bytes.at, bytes.offset, length)
+    }
+
+  /** A footer as the file stores it: its module, or the footer itself and its signature. */
+  def sealFooter(content: Array[Byte]): Array[Byte] = {
+    val aad = ModuleAad.ofFooter(fileAad)
+    val aadLength = aad.select(ModuleKind.Footer, 0)
+    val module = new AesGcm(footerKey, provider).seal(content, aad.bytes, aadLength, new SecureRandom)
+    if (footerEncrypted) ModuleFrame.lengthOf(module.length) ++ module
+    else content ++ module.take(ModuleFrame.NonceBytes) ++ module.takeRight(ModuleFrame.TagBytes)
+  }
+}
 
 private[parquet] object FileCrypto {
 
@@ -133,30 +181,18 @@ private[parquet] object FileCrypto {
       tail: FileTail.Encrypted,
       counters: ReadCounters
   ): FileCrypto = {
+    val file = version.path.toString
     val prefix = FooterPolicy.check(version.place, tail, scope.settings).orElse(tail.aadPrefix)
     val keys = new FileKeys(version.path, conf, scope, prefix)
-    def masterKey = tail.footerKeyMetadata
-      .map(keys.masterKeyOf(_, None))
-      .orElse(scope.settings.keyOfFilesWithoutMetadata)
     if (tail.footerKeyMetadata.isEmpty && scope.settings.keyOfFilesWithoutMetadata.isEmpty)
-      throw PmeErrors.noKeyMetadata(version.path.toString)
+      throw PmeErrors.noKeyMetadata(file)
     // Before any call to the KMS.
-    scope.settings.columns.foreach(ColumnCheck.footer(_, version.path.toString, masterKey))
+    scope.settings.columns.foreach(ColumnCheck.footer(_, file, masterKeyOfFooter(scope, tail, keys)))
     counters.keys.increment()
-    val footerKey = tail.footerKeyMetadata match {
-      case Some(metadata) => keys.keyOf(metadata, None)
-      case None => FileKeys.footerKeyWithoutMetadata(scope, version.path, conf)
-    }
-    new FileCrypto(
-      version.path.toString,
-      footerKey,
-      keys,
-      prefix.getOrElse(Array.emptyByteArray) ++ tail.aadFileUnique,
-      tail.ctr,
-      footerEncrypted = !tail.plaintextFooter,
-      CryptoProvider.of(scope.settings.cryptoProvider),
-      scope.settings.isRefusal,
-      masterKey
-    )
+    val footerKey = tail.footerKeyMetadata.fold(keys.footerKeyWithoutMetadata)(keys.keyOf(_, None))
+    new FileCrypto(scope, file, tail, prefix, keys, footerKey)
   }
+
+  private def masterKeyOfFooter(scope: ReadScope, tail: FileTail.Encrypted, keys: FileKeys): Option[String] =
+    tail.footerKeyMetadata.map(keys.masterKeyOf(_, None)).orElse(scope.settings.keyOfFilesWithoutMetadata)
 }

@@ -1,12 +1,49 @@
 package io.pmeparquet.parquet.file
 
-import org.apache.hadoop.conf.Configuration
+import java.nio.charset.StandardCharsets.UTF_8
 
-import io.pmeparquet.{PmeErrors, PmeException, RecentValues}
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.format.{ColumnChunk, EncryptionWithColumnKey, FileMetaData}
+
+import io.pmeparquet.{Condition, PmeErrors, PmeException, RecentValues}
+import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.columns.ColumnProtection.ColumnKey
 import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.admission.FooterPolicy
-import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes, ReadCounters}
+import io.pmeparquet.parquet.bytes._
+import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.parquet.scope.{ReadScope, ScopeCache}
+
+/**
+ * What a table's snapshot says of its files. Each method fails with `PME_SNAPSHOT_MISMATCH` if the file is not the one that
+ * the snapshot lists. ''Crosses the wire.''
+ */
+trait FileSeal extends Serializable {
+
+  /**
+   * Called before a file is opened.
+   *
+   * @param length of the file, in bytes
+   */
+  def requireLength(path: Path, length: Long): Unit
+
+  /**
+   * Called before anything of a footer is parsed.
+   *
+   * @param sha256 of the footer, its length and the magic; empty for a file that has none
+   */
+  def requireFooter(path: Path, sha256: Array[Byte]): Unit
+
+  /**
+   * Called when the footer has been opened, before any page is.
+   *
+   * @param footerKey the master key of the footer's key; none for a file without encryption
+   */
+  def requireKey(path: Path, footerKey: Option[String]): Unit
+}
 
 /** Opens files. Every reader of a file begins here. */
 private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
@@ -58,13 +95,13 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       counters: ReadCounters,
       seal: Option[FileSeal] = None
   ): OpenFile = {
-    val file = unjudged(scope, version, conf, counters, seal)
+    val file = withoutColumnCheck(scope, version, conf, counters, seal)
     file.deviations(scope).headOption.foreach { case (_, refused) => throw refused }
     file
   }
 
-  /** As [[read]], but does not judge the keys of its columns; [[OpenFile.deviations]] does. */
-  def unjudged(
+  /** As [[read]], but does not check the keys of its columns; [[OpenFile.deviations]] does. */
+  def withoutColumnCheck(
       scope: ReadScope,
       version: FileVersion,
       conf: Configuration,
@@ -86,25 +123,122 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       FileTail.of(footer, file) match {
         case FileTail.Plaintext =>
           if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(file)
-          new OpenFile(
-            version,
-            FileTail.metadata(footer.segment, file),
-            None,
-            Set.empty,
-            footer.tail,
-            footer.sha256
-          )
+          val metadata = FileTail.metadata(footer.segment, file)
+          new OpenFile(version, metadata, None, Set.empty, footer.tail, footer.sha256)
         case tail: FileTail.Encrypted =>
           val crypto = FileCrypto.of(scope, version, conf, tail, counters)
-          val content = crypto.footer.metadata(footer.segment, counters)
-          val named = NamedByRead.complete(content, version, scope.settings)
-          val opened = new OpenFile(version, content, Some(crypto), named, footer.tail, footer.sha256)
+          val metadata = FileTail.metadata(crypto.openFooter(footer.segment, counters), file)
+          val named = nameKeys(metadata, version, scope.settings)
+          val opened = new OpenFile(version, metadata, Some(crypto), named, footer.tail, footer.sha256)
           if (FooterPolicy.isUnproven(tail, scope.settings)) FooterProof.require(opened, bytes, counters)
           opened
       }
     } finally bytes.close()
   }
 
+  /**
+   * Completes an authenticated footer. The columns of files may have keys of their own, but no key metadata, as low-level
+   * writers make them (Polars, arrow-rs, Arrow C++). With `keyManagement=direct`, the read's own options name these keys,
+   * and then every rule about keys that files name holds. Columns that the read names no key for stay as they are.
+   *
+   * @return the columns whose keys the read has named
+   */
+  private def nameKeys(
+      footer: FileMetaData,
+      version: FileVersion,
+      settings: ReadSettings
+  ): Set[Seq[String]] = {
+    val named = for {
+      policy <- settings.columns.toSeq if settings.directKeys && FileTail
+        .rowGroups(footer)
+        .exists(_.getColumns.asScala.exists(unnamed(_).isDefined))
+      shape = new FooterShape(version, footer)
+      (leaf, asked) <- shape.leaves.zip(policy.of(shape.leaves))
+      ColumnKey(id) <- asked.accepted.headOption.toSeq
+      group <- shape.groups
+      key <- unnamed(shape.chunkOf(group, leaf.path))
+    } yield {
+      key.setKey_metadata(id.getBytes(UTF_8))
+      leaf.path
+    }
+    named.toSet
+  }
+
+  private def unnamed(chunk: ColumnChunk): Option[EncryptionWithColumnKey] =
+    Option(chunk.getCrypto_metadata)
+      .filter(_.isSetENCRYPTION_WITH_COLUMN_KEY)
+      .map(_.getENCRYPTION_WITH_COLUMN_KEY)
+      .filterNot(_.isSetKey_metadata)
+
   /** The number of files that a scope keeps open: their footers are the largest thing that it holds. */
   private val MaxFiles = 64
+}
+
+/**
+ * Proves that an encrypted footer is a footer if only the file states its AAD prefix: another module must open under
+ * the same AAD. If `FooterPolicy.isUnproven`, this comes before anything that the footer states is believed.
+ */
+private object FooterProof {
+
+  /** @throws io.pmeparquet.PmeException if no module can prove it, or one does not open */
+  def require(file: OpenFile, bytes: FileBytes, counters: ReadCounters): Unit =
+    (0 until file.rowGroupCount).find(file.rowCount(_) > 0).foreach { group =>
+      val shown =
+        file.sealedColumns(group, withFooterKey = true).exists(opensPage(file, bytes, group, _, counters)) ||
+          file.sealedColumns(group, withFooterKey = false).exists(opensMetadata(file, group, _, counters))
+      if (!shown) throw PmeErrors.unprovenPrefix(file.version.path.toString)
+    }
+
+  /** Whether the column has a page in this row group; its header then has opened. */
+  private def opensPage(
+      file: OpenFile,
+      bytes: FileBytes,
+      group: Int,
+      column: Seq[String],
+      counters: ReadCounters
+  ): Boolean = {
+    val chunk = file.chunks(group, Seq(column), counters).chunks.head
+    chunk.meta.getValueCount > 0 && file.modules(chunk, counters).exists { modules =>
+      val segment = firstModule(file, bytes, chunk)
+      val kind =
+        if (chunk.mayHaveDictionary) ModuleKind.DictionaryPageHeader else ModuleKind.DataPageHeader
+      val headers = modules.headers
+      headers.open(
+        segment.array,
+        segment.at,
+        headers.end(segment.array, segment.at, segment.until, Limits.PageHeaderBytes, kind),
+        kind,
+        page = 0
+      )
+      true
+    }
+  }
+
+  private def firstModule(file: OpenFile, bytes: FileBytes, chunk: Chunk): Segment = {
+    val all = file.rangeOf(chunk)
+    def first(length: Long) = bytes.read(all.copy(length = length.min(all.length.toLong).toInt))
+    val usual = first(UsualBytes)
+    val frame =
+      if (usual.length < ModuleFrame.LengthBytes) 0L
+      else ModuleFrame.LengthBytes + ModuleFrame.lengthAt(usual.array, usual.at).toLong
+    if (frame <= usual.length) usual
+    else first(frame.min(Limits.PageHeaderBytes.toLong + ModuleFrame.GcmOverheadBytes))
+  }
+
+  /** Whether the column's key is available; its metadata then has opened. */
+  private def opensMetadata(
+      file: OpenFile,
+      group: Int,
+      column: Seq[String],
+      counters: ReadCounters
+  ): Boolean =
+    try {
+      file.chunks(group, Seq(column), counters)
+      true
+    } catch { case failed: PmeException if NoKey.contains(failed.condition) => false }
+
+  private val NoKey = Set[Condition](Condition.KeyDenied, Condition.KeyNotFound, Condition.KmsUnavailable)
+
+  /** Page headers are short, unless they have long statistics. */
+  private val UsualBytes = 1024L
 }

@@ -1,27 +1,20 @@
 package io.pmeparquet.parquet.file
 
+import java.io.Closeable
+import java.util.{Optional, PrimitiveIterator}
 import java.util.stream.LongStream
-import java.util.PrimitiveIterator
 
 import scala.collection.mutable
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.column.page.{PageReadStore, PageReader}
+import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.hadoop.metadata.ColumnPath
+import org.apache.parquet.hadoop.ParquetInputFormat
 
-import io.pmeparquet.parquet.bytes.{Range, Segment}
-import io.pmeparquet.parquet.chunk.{
-  AllPages,
-  Chunk,
-  Dictionaries,
-  PageMemory,
-  PagePlace,
-  PagePlaces,
-  PageRows,
-  PageRules,
-  RowGroupChunks,
-  Rows,
-  SomePages
-}
+import io.pmeparquet.parquet.bytes.{FileBytes, Range, ReadCounters, Segment}
+import io.pmeparquet.parquet.chunk._
+import io.pmeparquet.parquet.scope.ReadScope
 
 /**
  * A row group of which a query wants some rows. Nothing of it is read yet except metadata and indexes. For one thread.
@@ -102,30 +95,39 @@ final class RowGroupReader private[file] (
   def pages(columns: Set[ColumnPath], wanted: Option[Rows]): PageReadStore = {
     val rows = wanted.orElse(selected)
     val read = chunksOf(columns)
-    val ranges = read.map(chunk => rangesOf(chunk, rows))
-    fetch(ranges.flatMap(_.all))
+    val parts = read.map(chunk => partsOf(chunk, rows))
+    fetch(parts.flatMap(_._1))
     val memory = new PageMemory
     val readers = read
-      .zip(ranges)
-      .map { case (chunk, places) =>
-        val pages: PageReader = input.pages(chunk, placesOf(places), rows, rules, memory, dictionaries)
+      .zip(parts)
+      .map { case (chunk, (_, places)) =>
+        val pages: PageReader = input.pages(chunk, places(), rows, rules, memory, dictionaries)
         chunk.descriptor -> pages
       }
       .toMap
     new RowGroupPages(rows.fold(file.rowCount(index))(_.count), file.firstRow(index), rows, readers)
   }
 
-  private def rangesOf(chunk: Chunk, rows: Option[Rows]): Places =
+  /** What to read of a chunk, and the places of its pages once that is read. */
+  private def partsOf(chunk: Chunk, rows: Option[Rows]): (Seq[Range], () => PagePlaces) =
     rows.flatMap(some => indexes.map(some -> _)) match {
       case Some((some, offsets)) =>
-        val pages = pagesOf(chunk, offsets)
+        val all = pagesOf(chunk, offsets)
         val start = chunk.meta.getStartingPos
-        val before = pages.headOption.fold(0L)(_.range.offset - start)
-        Parts(
-          if (before > 0) Some(file.rangeOf(chunk, start, before)) else None,
-          pages.filter(_.rows.holdAny(some))
-        )
-      case _ => Whole(file.rangeOf(chunk))
+        val before = all.headOption.fold(0L)(_.range.offset - start)
+        val dictionary = if (before > 0) Some(file.rangeOf(chunk, start, before)) else None
+        val pages = all.filter(_.rows.holdAny(some))
+        val places = () =>
+          new SomePages(
+            dictionary.map(range => PagePlace(segment(range), range.offset, 0, None)),
+            pages.map(page =>
+              PagePlace(segment(page.range), page.range.offset, page.ordinal, Some(page.rows))
+            )
+          )
+        (dictionary.toSeq ++ pages.map(_.range)) -> places
+      case _ =>
+        val whole = file.rangeOf(chunk)
+        Seq(whole) -> (() => new AllPages(segment(whole)))
     }
 
   /** The data pages of a chunk, at the places that its offset index states. */
@@ -150,14 +152,6 @@ final class RowGroupReader private[file] (
   private def segment(range: Range): Segment =
     segments.getOrElse(range, segments.values.find(_.holds(range)).get.slice(range))
 
-  private def placesOf(places: Places): PagePlaces = places match {
-    case Whole(range) => new AllPages(segment(range))
-    case Parts(dictionary, pages) =>
-      new SomePages(
-        dictionary.map(range => PagePlace(segment(range), range.offset, 0, None)),
-        pages.map(page => PagePlace(segment(page.range), page.range.offset, page.ordinal, Some(page.rows)))
-      )
-  }
 }
 
 private object RowGroupReader {
@@ -169,14 +163,77 @@ private object RowGroupReader {
   val UsualRowsPerPage = 20000L
 }
 
-/** The parts of a chunk to read. */
-private sealed trait Places { def all: Seq[Range] }
-private final case class Whole(range: Range) extends Places {
-  override def all: Seq[Range] = Seq(range)
-}
-private final case class Parts(dictionary: Option[Range], pages: Seq[IndexedPage]) extends Places {
-  override def all: Seq[Range] = dictionary.toSeq ++ pages.map(_.range)
-}
-
 /** A data page at the place that an offset index states; `ordinal` is its number in its chunk. */
 private final case class IndexedPage(range: Range, ordinal: Int, rows: PageRows)
+
+/** Pages of a row group, in the form that parquet-column's readers and Spark's take. */
+private final class RowGroupPages(
+    rowCount: Long,
+    firstRow: Long,
+    rows: Option[Rows],
+    readers: Map[ColumnDescriptor, PageReader]
+) extends PageReadStore {
+  override def getPageReader(column: ColumnDescriptor): PageReader =
+    readers.getOrElse(column, throw new IllegalArgumentException(s"internal error: $column is not read"))
+  override def getRowCount: Long = rowCount
+  override def getRowIndexOffset: Optional[java.lang.Long] = Optional.of(firstRow)
+  override def getRowIndexes: Optional[PrimitiveIterator.OfLong] =
+    rows.fold(Optional.empty[PrimitiveIterator.OfLong]())(some => Optional.of(some.iterator))
+}
+
+/** An open file with what one task needs to read it: a stream, codecs and counters. For one thread. */
+private[file] final class FileInput(val file: OpenFile, conf: Configuration, val counters: ReadCounters)
+    extends Closeable {
+  val bytes: FileBytes = file.bytes(conf, counters)
+  private val codecs = new Codecs(conf)
+  val indexes: Indexes = new Indexes(file, bytes, counters)
+
+  def rules(scope: ReadScope, vectorized: Boolean): PageRules = PageRules(
+    scope.settings.allowClearLevels,
+    conf.getBoolean(ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED, false),
+    vectorized
+  )
+
+  def codecOf(chunk: Chunk): Codec = codecs.of(chunk.meta.getCodec)
+
+  /** The pages of a chunk, for [[ChunkPages]]. */
+  def pages(
+      chunk: Chunk,
+      places: PagePlaces,
+      wanted: Option[Rows],
+      rules: PageRules,
+      memory: PageMemory,
+      opened: Dictionaries
+  ): ChunkPages =
+    new ChunkPages(file.source(chunk, counters), codecOf(chunk), places, wanted, rules, memory, opened)
+
+  override def close(): Unit = {
+    bytes.close()
+    codecs.close()
+  }
+}
+
+/**
+ * The pages, indexes and Bloom filters of an open file, for callers that look at whole columns and not at rows. It reads nothing
+ * before it is asked. For one thread.
+ *
+ * @param scope in which the file was opened
+ */
+private[parquet] final class ColumnPages(
+    scope: ReadScope,
+    file: OpenFile,
+    conf: Configuration,
+    counters: ReadCounters
+) extends Closeable {
+  private val input = new FileInput(file, conf, counters)
+  // Values of one page are kept while the next is read.
+  private val rules = input.rules(scope, vectorized = false)
+
+  def indexes: Indexes = input.indexes
+
+  /** All pages of some chunks of a row group, each decrypted when it is read. */
+  def of(chunks: RowGroupChunks): PageReadStore =
+    new RowGroupReader(input, chunks, None, None, rules, new Dictionaries).pages(None)
+
+  override def close(): Unit = input.close()
+}

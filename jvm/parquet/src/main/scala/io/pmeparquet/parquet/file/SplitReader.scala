@@ -6,18 +6,25 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.page.{DictionaryPage, DictionaryPageReadStore}
 import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.filter2.bloomfilterlevel.BloomFilterImpl
+import org.apache.parquet.filter2.compat.FilterCompat
+import org.apache.parquet.filter2.dictionarylevel.DictionaryFilter
 import org.apache.parquet.filter2.predicate.{FilterPredicate, LogicalInverseRewriter}
-import org.apache.parquet.hadoop.metadata.FileMetaData
+import org.apache.parquet.filter2.statisticslevel.StatisticsFilter
+import org.apache.parquet.hadoop.metadata.{ColumnPath, FileMetaData}
 import org.apache.parquet.hadoop.ParquetInputFormat
+import org.apache.parquet.internal.filter2.columnindex.ColumnIndexFilter
 import org.apache.parquet.schema.MessageType
 
+import io.pmeparquet.{PmeErrors, RecentValues}
 import io.pmeparquet.columns.ColumnProtection
-import io.pmeparquet.parquet.bytes.{FileVersion, ReadCounters}
-import io.pmeparquet.parquet.chunk.{AllPages, Chunk, Dictionaries, HeaderCheck, PageRules}
+import io.pmeparquet.parquet.bytes.{FileVersion, Limits, ParquetFailures, Range, ReadCounters}
+import io.pmeparquet.parquet.chunk._
 import io.pmeparquet.parquet.schema.{PredicateColumns, SchemaColumns, WantedColumns}
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.PmeErrors
 
 /**
  * One split of one file, row group by row group, for one task. The calls from here to a page's AES:
@@ -53,8 +60,6 @@ final class SplitReader private[file] (
     OpenFiles.asSealed(scope, version, conf, counters, _)
   }
   private val input = new FileInput(file, conf, counters)
-
-  private def isSet(name: String, otherwise: Boolean) = conf.getBoolean(name, otherwise)
 
   private var shown: FileMetaData = file.fileMetaData
 
@@ -132,17 +137,13 @@ final class SplitReader private[file] (
       vectorized: Boolean
   ): Iterator[RowGroupReader] = {
     val columns = here(requested)
-    val rules = PageRules(
-      scope.settings.allowClearLevels,
-      isSet(ParquetInputFormat.PAGE_VERIFY_CHECKSUM_ENABLED, otherwise = false),
-      vectorized
-    )
+    val rules = input.rules(scope, vectorized)
     // parquet-java's filters accept no negations, and treat a column that they are not given as one without values.
-    val judged = filter
+    val rowGroupFilter = filter
       .filter(PredicateColumns.of(_).forall(path => columns.contains(path.toArray.toSeq)))
       .map(LogicalInverseRewriter.rewrite)
       .map(new RowGroupFilter(input, _, rules, conf))
-    file.rowGroups(start, length).iterator.flatMap(rowGroup(_, columns, judged, rules))
+    file.rowGroups(start, length).iterator.flatMap(rowGroup(_, columns, rowGroupFilter, rules))
   }
 
   /**
@@ -166,9 +167,8 @@ final class SplitReader private[file] (
         throw PmeErrors.clearLevels(path.toString, chunk.display)
       }
       input.indexes.check(chunks)
-      input.filters.check(chunks)
       // Chunks longer than an array are not checked: parquet-java reads them in parts, and trusts the lengths in them.
-      chunks.filter(_.meta.getTotalSize <= ChunkPlaces.MaxChunkBytes).foreach(checkHeaders)
+      chunks.filter(_.meta.getTotalSize <= OpenFile.MaxChunkBytes).foreach(checkHeaders)
     }
   }
 
@@ -215,4 +215,99 @@ final class SplitReader private[file] (
   }
 
   override def close(): Unit = input.close()
+}
+
+/** Applies parquet-java's filters to a file's row groups. For one thread. */
+private[file] final class RowGroupFilter(
+    input: FileInput,
+    predicate: FilterPredicate,
+    rules: PageRules,
+    conf: Configuration
+) {
+  private def isSet(name: String, otherwise: Boolean) = conf.getBoolean(name, otherwise)
+
+  /** Whether statistics, dictionaries or Bloom filters show that no row can match. */
+  def canDrop(opened: RowGroupChunks, kept: Dictionaries): Boolean = {
+    val columns = opened.chunks.map(_.meta).asJava
+    def byStatistics = isSet(ParquetInputFormat.STATS_FILTERING_ENABLED, otherwise = true) &&
+      StatisticsFilter.canDrop(predicate, columns)
+    def byDictionaries = isSet(ParquetInputFormat.DICTIONARY_FILTERING_ENABLED, otherwise = true) &&
+      DictionaryFilter.canDrop(predicate, columns, dictionaries(opened, kept))
+    def byBloomFilters = isSet(ParquetInputFormat.BLOOM_FILTERING_ENABLED, otherwise = true) &&
+      BloomFilterImpl.canDrop(predicate, columns, input.indexes.filters(opened.chunks, opened.block.get))
+    byStatistics || (!PredicateColumns.comparesWithZero(predicate) && (byDictionaries || byBloomFilters))
+  }
+
+  private def dictionaries(opened: RowGroupChunks, kept: Dictionaries) =
+    new DictionaryPageReadStore {
+      override def readDictionaryPage(column: ColumnDescriptor): DictionaryPage =
+        opened.chunks.find(_.descriptor == column).map(dictionary(_, kept)).orNull
+    }
+
+  private def dictionary(chunk: Chunk, kept: Dictionaries): DictionaryPage = {
+    val length = chunk.meta.getFirstDataPageOffset - chunk.meta.getStartingPos
+    if (length <= 0 || length > Limits.PageBytes) null
+    else {
+      val segment = input.bytes.read(Range(chunk.meta.getStartingPos, length.toInt))
+      input
+        .pages(chunk, new AllPages(segment), None, rules.copy(vectorized = false), new PageMemory, kept)
+        .readDictionaryPage()
+    }
+  }
+
+  /** The indexes that show which rows may match; none if indexes are not used, or a chunk has none. */
+  def indexesOf(opened: RowGroupChunks): Option[RowGroupIndexes] =
+    if (rules.vectorized && isSet(ParquetInputFormat.COLUMN_INDEX_FILTERING_ENABLED, otherwise = true))
+      input.indexes.read(opened.chunks, PredicateColumns.of(predicate))
+    else None
+
+  /** The rows that may match. */
+  def rows(store: RowGroupIndexes, opened: RowGroupChunks): Rows =
+    ParquetFailures.naming(input.file.version.path, "its page index") {
+      val paths: Set[ColumnPath] = opened.chunks.map(_.meta.getPath).toSet
+      Rows.of(
+        ColumnIndexFilter.calculateRowRanges(
+          FilterCompat.get(predicate),
+          store,
+          paths.asJava,
+          input.file.rowCount(opened.rowGroup)
+        )
+      )
+    }
+}
+
+/**
+ * Opens a file's footer, the metadata of the columns that a query wants, and their page headers, before Spark's own
+ * reader does. A missing or wrong key, an unsafe page layout or an impossible length then fails with the names of file
+ * and column, before the query begins. parquet-java allocates as much as a module's length claims, which nothing
+ * authenticates.
+ */
+final class PreReadCheck(scope: ReadScope, columns: WantedColumns, seal: Option[FileSeal] = None) {
+  private val passed =
+    new RecentValues[(FileVersion, Long, Long, Long), Unit](
+      PreReadCheck.MaxSplits,
+      PreReadCheck.LifetimeMillis
+    )
+
+  /**
+   * @param start where the split begins, in bytes from the start of the file
+   * @param length length of the split in bytes
+   * @param listed length of the file when Spark planned the splits; 0 if unknown
+   * @throws io.pmeparquet.PmeException if the query cannot read this part of the file, for any reason
+   */
+  def check(path: Path, start: Long, length: Long, listed: Long, conf: Configuration): Unit = {
+    val version = FileVersion.of(path, conf)
+    passed.get((version, start, length, listed)) {
+      val file = new SplitReader(scope, version, conf, scope.counters, seal)
+      try file.check(start, length, listed, columns)
+      finally file.close()
+    }
+  }
+}
+
+private object PreReadCheck {
+  val MaxSplits = 1000
+
+  /** As long as a query runs: parquet-java authenticates again whatever it reads. */
+  val LifetimeMillis: Long = Long.MaxValue
 }

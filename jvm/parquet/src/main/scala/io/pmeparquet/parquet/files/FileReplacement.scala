@@ -15,10 +15,9 @@ import io.pmeparquet.PmeErrors
  * Replaces a file with another. Anyone who reads it, even after this process was killed, gets one or the other, whole.
  * ''Executor only.''
  */
-private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSystem, conf: Configuration) {
+private[pmeparquet] final class FileReplacement private (place: Place, conf: Configuration) {
+  import place.{fs, isLocal, path, raw, scheme}
   import FileReplacement._
-
-  private val scheme = schemeOf(fs)
 
   /** Whether the path is in an object store, which cannot rename. */
   def inStore: Boolean = Stores.contains(scheme)
@@ -28,7 +27,7 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
    * @param unchanged fails if the file to replace is no longer what it was; called last
    */
   def write(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit =
-    if (inStore) writeInPlace(unchanged)(content) else writeBeside(like, unchanged)(content)
+    if (inStore) writeInPlace(unchanged)(content) else writeStaged(like, unchanged)(content)
 
   /** Call this before closing a file that [[take]] will move: a crash of the machine must not lose the file. */
   def sync(out: FSDataOutputStream): Unit = if (Renaming.contains(scheme)) out.hsync()
@@ -40,11 +39,11 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
    * @param unchanged as in [[write]]
    */
   def take(complete: Path, like: FileStatus, unchanged: () => Unit): Unit = {
-    val real = resolved(complete, conf)
+    val real = Place.of(complete, conf).path
     if (inStore) writeInPlace(unchanged)(copyOf(real, _))
     else {
       // Hadoop's local file system with checksums does not sync.
-      if (scheme == Local) LocalFiles.force(localFile(real))
+      if (isLocal) LocalFiles.force(LocalFiles.of(real))
       OwnFiles.setPermission(real, like.getPermission, conf)
       raw.setReplication(real, like.getReplication)
       unchanged()
@@ -62,33 +61,33 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
       throw new IOException(s"only ${out.getPos} of $length bytes of $file were copied")
   }
 
-  private def writeBeside(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
-    val beside = new Path(path.getParent, StagedPrefix + UUID.randomUUID())
+  private def writeStaged(like: FileStatus, unchanged: () => Unit)(content: OutputStream => Unit): Unit = {
+    val staged = new Path(path.getParent, StagedPrefix + UUID.randomUUID())
     try {
-      val out = OwnFiles.create(beside, like, conf)
+      val out = OwnFiles.create(staged, like, conf)
       try {
         content(out)
         out.hsync()
       } finally out.close()
-      OwnFiles.setPermission(beside, like.getPermission, conf)
+      OwnFiles.setPermission(staged, like.getPermission, conf)
       unchanged()
-      moveOver(beside)
+      moveOver(staged)
     } catch {
       case failed: Throwable =>
-        try OwnFiles.delete(beside, conf)
+        try OwnFiles.delete(staged, conf)
         catch { case more: IOException => failed.addSuppressed(more) }
         throw failed
     }
   }
 
-  private def moveOver(beside: Path): Unit =
-    if (scheme == Local) {
+  private def moveOver(staged: Path): Unit =
+    if (isLocal) {
       // Before the move, and for good: Hadoop's local file system deletes a file whose checksums belong to another, and
       // a reader that opens one before the move and the other after it would see exactly that.
       raw.delete(checksums, false)
-      Files.move(localFile(beside), localFile(path), StandardCopyOption.ATOMIC_MOVE)
+      Files.move(LocalFiles.of(staged), LocalFiles.of(path), StandardCopyOption.ATOMIC_MOVE)
       ()
-    } else FileContext.getFileContext(fs.getUri, conf).rename(beside, path, Rename.OVERWRITE)
+    } else FileContext.getFileContext(fs.getUri, conf).rename(staged, path, Rename.OVERWRITE)
 
   private def writeInPlace(unchanged: () => Unit)(content: FSDataOutputStream => Unit): Unit = {
     val out = fs.create(path, true)
@@ -109,11 +108,9 @@ private[pmeparquet] final class FileReplacement private (path: Path, fs: FileSys
 
   def delete(): Unit = {
     raw.delete(path, false)
-    if (scheme == Local) raw.delete(checksums, false)
+    if (isLocal) raw.delete(checksums, false)
     ()
   }
-
-  private def raw: FileSystem = unchecked(fs)
 
   private def checksums = new Path(path.getParent, s".${path.getName}.crc")
 }
@@ -127,10 +124,8 @@ private[pmeparquet] object FileReplacement {
    */
   val StagedPrefix = ".pme-rotation-"
 
-  private val Local = "file"
-
   /** File systems where a rename replaces a file in one step. */
-  private val Renaming = Set(Local, "hdfs")
+  private val Renaming = Set("file", Place.Hdfs)
 
   /** File systems where a file appears on close, and replaces the one before it. */
   private val Stores = Set("s3a", "s3", "gs")
@@ -139,36 +134,24 @@ private[pmeparquet] object FileReplacement {
 
   /** @throws io.pmeparquet.PmeException if its file system gives no such guarantee */
   def of(path: Path, conf: Configuration): FileReplacement = {
-    val real = resolved(path, conf)
-    val fs = real.getFileSystem(conf)
-    if (!Renaming.contains(schemeOf(fs)) && !Stores.contains(schemeOf(fs)))
+    val place = Place.of(path, conf)
+    if (!Renaming.contains(place.scheme) && !Stores.contains(place.scheme))
       throw PmeErrors.unsupported(
         path.toString,
-        s"replacing a file on '${schemeOf(fs)}'",
+        s"replacing a file on '${place.scheme}'",
         "this file system does not guarantee that a file is replaced in one step, so a file could be lost",
         s"Work on a copy on one of ${(Renaming ++ Stores).toSeq.sorted.mkString(", ")}."
       )
-    if (schemeOf(fs) == Local && Files.isSymbolicLink(localFile(real)))
+    if (place.isLocal && Files.isSymbolicLink(place.local))
       throw PmeErrors.unsupported(
         path.toString,
         "replacing a symbolic link",
         "the link would be replaced, and not the file that it leads to",
         "Name the table that has the file itself, or replace the link with the file."
       )
-    new FileReplacement(real, fs, conf)
+    new FileReplacement(place, conf)
   }
 
   /** The file system without checksum files beside its files. */
-  def unchecked(fs: FileSystem): FileSystem = fs match {
-    case checked: ChecksumFileSystem => checked.getRawFileSystem
-    case other => other
-  }
-
-  /** The path behind mount points, if there are any; resolves a missing file by its directory. */
-  private def resolved(path: Path, conf: Configuration): Path =
-    new Path(path.getFileSystem(conf).resolvePath(path.getParent), path.getName)
-
-  private def schemeOf(fs: FileSystem) = fs.getUri.getScheme
-
-  private def localFile(path: Path) = LocalFiles.of(path)
+  def unchecked(fs: FileSystem): FileSystem = Place.unchecked(fs)
 }

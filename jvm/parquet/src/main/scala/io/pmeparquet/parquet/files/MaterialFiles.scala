@@ -7,13 +7,13 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, StreamCapabilities}
 
 import io.pmeparquet.material.{KeyMaterial, MaterialFile}
-import io.pmeparquet.parquet.bytes.SmallText
+import io.pmeparquet.parquet.bytes.{FileVersion, SmallText}
 import io.pmeparquet.PmeErrors
 
 /** `_KEY_MATERIAL_FOR_<file>.json`, beside the file (`keyMaterial=external`). */
 object MaterialFiles {
   def read(path: Path, conf: Configuration): Map[String, KeyMaterial] = {
-    val file = beside(path)
+    val file = pathFor(path)
     val json =
       try
         SmallText.read(
@@ -30,7 +30,7 @@ object MaterialFiles {
 
   /** @throws io.pmeparquet.PmeException if one exists: it may belong to another file of this name */
   def write(path: Path, conf: Configuration, material: Seq[(String, KeyMaterial)]): Unit = {
-    val file = beside(path)
+    val file = pathFor(path)
     // The file that needs it is written later, so its directory may not exist.
     OwnFiles.makeParents(file, conf)
     val stream = OwnFiles.create(file, conf)
@@ -44,10 +44,15 @@ object MaterialFiles {
 
   /** Removes the key material of an unfinished file. */
   def remove(path: Path, conf: Configuration): Unit = {
-    val file = beside(path)
+    val file = pathFor(path)
     file.getFileSystem(conf).delete(file, false)
     ()
   }
 
-  private[parquet] def beside(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
+  private[parquet] def pathFor(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
+}
+
+/** A file from a listing, and whether there is key material beside it. */
+final case class ListedFile(path: String, length: Long, modified: Long, hasExternalMaterial: Boolean) {
+  private[parquet] def version: FileVersion = FileVersion(new Path(path), length, modified)()
 }

@@ -49,7 +49,7 @@ private[pmeparquet] object OwnFiles {
   }
 
   /** Creates an empty file. If several try at the same moment, exactly one succeeds. */
-  def createAlone(path: Path, conf: Configuration): Boolean = {
+  def createExclusively(path: Path, conf: Configuration): Boolean = {
     val place = Place.of(path, conf)
     try {
       if (place.isLocal) LocalFiles.make(place.local)
@@ -193,4 +193,60 @@ private[pmeparquet] object OwnFiles {
   private val OpenForAnother = "org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException"
 
   private val BufferBytes = 1024 * 1024
+}
+
+/** A path behind mount points, if there are any, in an existing directory. */
+private[files] final class Place(val path: Path, val fs: FileSystem) {
+
+  /** Without Hadoop's checksum files: Hadoop overwrites those in place, even if they are links. */
+  def raw: FileSystem = Place.unchecked(fs)
+  def scheme: String = fs.getUri.getScheme
+  def isLocal: Boolean = Place.isLocal(fs)
+  def local: java.nio.file.Path = LocalFiles.of(path)
+  def blockBytes: Long = fs.getDefaultBlockSize(path)
+}
+
+private[files] object Place {
+  val Hdfs = "hdfs"
+
+  def of(path: Path, conf: Configuration): Place = {
+    val fs = path.getFileSystem(conf)
+    // In an object store a directory need not exist.
+    val parent =
+      try fs.resolvePath(path.getParent)
+      catch { case _: java.io.FileNotFoundException => fs.makeQualified(path.getParent) }
+    val real = new Path(parent, path.getName)
+    new Place(real, real.getFileSystem(conf))
+  }
+
+  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
+
+  /** The file system without checksum files beside its files. */
+  def unchecked(fs: FileSystem): FileSystem = fs match {
+    case checked: ChecksumFileSystem => checked.getRawFileSystem
+    case other => other
+  }
+
+  /** Whether it is Hadoop's own class, which only writes to the disk. */
+  def isHadoops(fs: FileSystem): Boolean =
+    isLocal(fs) && Set[Class[_]](classOf[LocalFileSystem], classOf[RawLocalFileSystem]).contains(fs.getClass)
+}
+
+/**
+ * Finds links among the directories of a table. Listings follow them, which is right for readers, but a run that
+ * changes files would change those of another place.
+ */
+object LinkedDirectories {
+
+  /**
+   * @param table the table as the user named it: a directory, which may be a link, or one file. The path above it is
+   *   not checked
+   * @param files the files below it
+   */
+  def first(table: Path, files: Seq[Path], conf: Configuration): Option[Path] = {
+    // Compares depths: a file is not above itself, and the walk ends however a listing spells the table's name.
+    def upTo(directory: Path) =
+      Iterator.iterate(directory)(_.getParent).takeWhile(one => one != null && one.depth > table.depth)
+    files.map(_.getParent).distinct.flatMap(upTo).distinct.find(OwnFiles.find(_, conf) == Found.Other)
+  }
 }

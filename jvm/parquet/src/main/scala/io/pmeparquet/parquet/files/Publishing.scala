@@ -102,7 +102,7 @@ private object PublishStep {
    */
   private val Conditional = "fs.option.create.conditional.overwrite"
 
-  /** The Cloud Storage connectors send generation 0 as a precondition if they are told not to overwrite. */
+  /** The Cloud Storage connectors send generation 0 as a precondition if they must not overwrite. */
   private val GoogleStorage = Set("gs")
 
   /** A rename has `If-None-Match: *`, and is one step only with a hierarchical namespace, which alone has ACLs. */
@@ -111,7 +111,7 @@ private object PublishStep {
 
   def of(place: Place): PublishStep = {
     val (fs, path) = (place.fs, place.path)
-    val scheme = fs.getUri.getScheme
+    val scheme = place.scheme
     if (place.isLocal) Link
     else if (scheme == Place.Hdfs) HdfsRename
     else if (fs.hasPathCapability(path, Conditional)) ConditionalCreate
@@ -127,9 +127,8 @@ private object PublishStep {
     !Place.isLocal(fs) && (GoogleStorage(fs.getUri.getScheme) || fs.hasPathCapability(path, Conditional))
 
   /** The file is written under another name first, which is gone afterwards. */
-  private abstract class Staged(isOfStore: Boolean) extends PublishStep(isOfStore) {
-    protected def move(from: Place, to: Place, conf: Configuration): Boolean
-
+  private final class Staged(isOfStore: Boolean)(move: (Place, Place, Configuration) => Boolean)
+      extends PublishStep(isOfStore) {
     override def publish(bytes: Array[Byte], to: Path, staged: Path, conf: Configuration): Boolean =
       try {
         OwnFiles.write(staged, bytes, conf)
@@ -138,33 +137,25 @@ private object PublishStep {
       finally OwnFiles.delete(staged, conf)
   }
 
-  private object Link extends Staged(isOfStore = false) {
-    override protected def move(from: Place, to: Place, conf: Configuration): Boolean = {
-      LocalFiles.publish(from.local, to.local)
-      true
-    }
-  }
+  private val Link = new Staged(isOfStore = false)((from, to, _) => {
+    LocalFiles.publish(from.local, to.local)
+    true
+  })
 
-  private object HdfsRename extends Staged(isOfStore = false) {
-    override protected def move(from: Place, to: Place, conf: Configuration): Boolean = {
-      FileContext.getFileContext(to.fs.getUri, conf).rename(from.path, to.path, Rename.NONE)
-      true
-    }
-  }
+  private val HdfsRename = new Staged(isOfStore = false)((from, to, conf) => {
+    FileContext.getFileContext(to.fs.getUri, conf).rename(from.path, to.path, Rename.NONE)
+    true
+  })
 
-  private object DataLakeRename extends Staged(isOfStore = true) {
-    override protected def move(from: Place, to: Place, conf: Configuration): Boolean = {
-      val moved = to.fs.rename(from.path, to.path)
-      // A directory of the name takes the file in.
-      val inside = new Path(to.path, from.path.getName)
-      moved && !(to.fs.exists(inside) && to.fs.delete(inside, /* recursive= */ false))
-    }
-  }
+  private val DataLakeRename = new Staged(isOfStore = true)((from, to, _) => {
+    val moved = to.fs.rename(from.path, to.path)
+    // A directory of the name takes the file in.
+    val inside = new Path(to.path, from.path.getName)
+    moved && !(to.fs.exists(inside) && to.fs.delete(inside, /* recursive= */ false))
+  })
 
   /** An object appears when its stream is closed, and not before. */
-  private abstract class Whole extends PublishStep(isOfStore = true) {
-    protected def open(place: Place): FSDataOutputStream
-
+  private final class Whole(open: Place => FSDataOutputStream) extends PublishStep(isOfStore = true) {
     override def publish(bytes: Array[Byte], to: Path, staged: Path, conf: Configuration): Boolean =
       try {
         val out = open(Place.of(to, conf))
@@ -184,27 +175,23 @@ private object PublishStep {
       }
   }
 
-  private object ConditionalCreate extends Whole {
-    override protected def open(place: Place): FSDataOutputStream =
-      try created(place.fs.createFile(place.path))
-      catch {
-        case unknown @ (_: IllegalArgumentException | _: UnsupportedOperationException) =>
-          throw PmeErrors.oldHadoopAws(place.path.toString, unknown)
-      }
-
-    private def created[S <: FSDataOutputStream, B <: FSDataOutputStreamBuilder[S, B]](
-        builder: FSDataOutputStreamBuilder[S, B]
-    ): FSDataOutputStream = {
-      builder.recursive()
-      builder.overwrite(false)
-      // Not `opt`, which a client that does not know it would pass over.
-      builder.must(Conditional, "true")
-      builder.build()
+  private val ConditionalCreate = new Whole(place =>
+    try created(place.fs.createFile(place.path))
+    catch {
+      case unknown @ (_: IllegalArgumentException | _: UnsupportedOperationException) =>
+        throw PmeErrors.oldHadoopAws(place.path.toString, unknown)
     }
+  )
+
+  private def created[S <: FSDataOutputStream, B <: FSDataOutputStreamBuilder[S, B]](
+      builder: FSDataOutputStreamBuilder[S, B]
+  ): FSDataOutputStream = {
+    builder.recursive()
+    builder.overwrite(false)
+    // Not `opt`, which a client that does not know it would pass over.
+    builder.must(Conditional, "true")
+    builder.build()
   }
 
-  private object NewObject extends Whole {
-    override protected def open(place: Place): FSDataOutputStream =
-      place.fs.create(place.path, /* overwrite= */ false)
-  }
+  private val NewObject = new Whole(place => place.fs.create(place.path, /* overwrite= */ false))
 }

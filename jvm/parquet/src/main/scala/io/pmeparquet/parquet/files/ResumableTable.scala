@@ -41,11 +41,8 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
     if (!run.isRunning(conf)) throw PmeErrors.copyIsOver(target.toString)
 
   /** Where an attempt with this directory writes a file. Creates the directories above it. */
-  def place(directory: Path, file: String, conf: Configuration): Path = {
-    val path = StagedTable.within(directory, file)
-    OwnFiles.makeDirectories(path.getParent, directory, conf)
-    path
-  }
+  def place(directory: Path, file: String, conf: Configuration): Path =
+    StagedTable.place(directory, file, conf)
 
   /** The staged file of this name, by an earlier run or an attempt of this one; none if there is none. */
   def find(file: String, conf: Configuration): Option[Path] = {
@@ -73,8 +70,7 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
   def keep(written: Path, file: String, conf: Configuration): Boolean = {
     requireRunning(conf)
     val fs = written.getFileSystem(conf)
-    val to = StagedTable.within(staged, file)
-    OwnFiles.makeDirectories(to.getParent, staged, conf)
+    val to = place(staged, file, conf)
     find(file, conf).isEmpty && {
       val isMoved = fs.rename(written, to)
       if (!isMoved && find(file, conf).isEmpty) throw new IOException(s"$written could not be moved to $to")

@@ -6,7 +6,7 @@ import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.columns.ColumnProtection
-import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, FileVersion, FooterBytes, ReadCounters}
+import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, FooterBytes, ReadCounters}
 import io.pmeparquet.parquet.file.OpenFiles
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
@@ -47,7 +47,7 @@ object FileFacts {
     val counters = new ReadCounters
     val version = FileVersion.of(file.version.path, conf)
     val opened = OpenFiles.read(scope, version, conf, counters)
-    val footer = footerOf(version, conf)
+    val footer = FooterBytes.read(version, conf)
     val summaries = FileSummaries.of(scope, opened, wanted, counters, conf)
     val sha256 = wholeFile(version, conf)
     val isSame = java.util.Arrays.equals(footer.sha256, opened.footerSha256)
@@ -69,12 +69,6 @@ object FileFacts {
       opened.protections.map { case (path, protection) => path.toList -> protection }.toList,
       summaries
     )
-  }
-
-  private def footerOf(version: FileVersion, conf: Configuration): FooterBytes = {
-    val bytes = new FileBytes(version, conf, new ReadCounters)
-    try FooterBytes.read(bytes)
-    finally bytes.close()
   }
 
   /** SHA-256 of a file as it is now. */

@@ -8,8 +8,8 @@ import org.apache.parquet.internal.hadoop.metadata.IndexReference
 
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.parquet.bytes.{FileBytes, ReadCounters}
-import io.pmeparquet.parquet.chunk.{Chunk, ChunkHeaders, CompressedPageReader, OpenedHeader, Window}
-import io.pmeparquet.parquet.file.{BloomFilters, OpenFile, OpenFiles}
+import io.pmeparquet.parquet.chunk.{Chunk, CompressedPageReader, OpenedHeader, Window}
+import io.pmeparquet.parquet.file.{Indexes, OpenFile, OpenFiles}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
@@ -63,7 +63,7 @@ private final class Places(
     most: Int,
     goOn: () => Unit
 ) {
-  private val filters = new BloomFilters(file, bytes, counters)
+  private val indexes = new Indexes(file, bytes, counters)
   private val window = new Window(bytes, Places.ReadBytes)
   private val found = mutable.ArrayBuffer.empty[LaidOut]
   private var pages = 0
@@ -85,7 +85,7 @@ private final class Places(
   /** The chunks whose metadata opens. */
   private def chunksOf(group: Int): Seq[Chunk] =
     opened(file.chunks(group, counters)).getOrElse {
-      file.columns.flatMap(one => opened(file.chunks(group, Seq(one.path), counters).chunks.head))
+      file.leaves.flatMap(one => opened(file.chunks(group, Seq(one.path), counters).chunks.head))
     }
 
   /** Omits whatever does not open; verification reports it. */
@@ -101,7 +101,7 @@ private final class Places(
       if (chunk.meta.getTotalSize > 0) opened(addPages())
       addIndex(ModuleKind.ColumnIndex, chunk.meta.getColumnIndexReference)
       addIndex(ModuleKind.OffsetIndex, chunk.meta.getOffsetIndexReference)
-      if (chunk.meta.getBloomFilterOffset > 0) opened(addBloomFilter())
+      if (indexes.hasFilter(chunk)) opened(addBloomFilter())
       ()
     }
 
@@ -113,7 +113,7 @@ private final class Places(
 
     private def addBloomFilter(): Unit = {
       val offset = chunk.meta.getBloomFilterOffset
-      val header = filters.header(chunk)
+      val header = indexes.filterHeader(chunk)
       val frame = if (chunk.key.isEmpty) 0 else ModuleFrame.GcmOverheadBytes
       add(ModuleKind.BloomFilterHeader.name, offset, header.bitsAt - offset)
       add(ModuleKind.BloomFilterBitset.name, header.bitsAt, header.bitsetBytes.toLong + frame)
@@ -123,27 +123,26 @@ private final class Places(
       val (start, end) = file.boundsOf(chunk)
       window.limitTo(end)
       val reader = new CompressedPageReader(file.source(chunk, counters), allowClearLevels = true)
-      val headers = new ChunkHeaders(window, end, reader, isEncrypted = chunk.key.isDefined)
-      val dictionary = if (chunk.mayHaveDictionary) headerAt(headers, start, None) else None
+      val dictionary = if (chunk.mayHaveDictionary) headerAt(reader, start, None) else None
       val data = dictionary.filter(_._1.isDictionary).fold(start) { case (page, length) =>
         addPage(page, length, None)
       }
-      addDataPages(headers, data, end, 0)
+      addDataPages(reader, data, end, 0)
     }
 
     @tailrec
-    private def addDataPages(headers: ChunkHeaders, at: Long, end: Long, number: Int): Unit =
+    private def addDataPages(reader: CompressedPageReader, at: Long, end: Long, number: Int): Unit =
       if (at < end) {
         goOn()
-        headerAt(headers, at, Some(number)) match {
+        headerAt(reader, at, Some(number)) match {
           case Some((page, length)) =>
-            addDataPages(headers, addPage(page, length, Some(number)), end, number + 1)
+            addDataPages(reader, addPage(page, length, Some(number)), end, number + 1)
           case None => add(Places.Unlisted, at, end - at)
         }
       }
 
-    private def headerAt(headers: ChunkHeaders, at: Long, number: Option[Int]) =
-      if (pages < most) opened(headers.at(at, number)) else None
+    private def headerAt(reader: CompressedPageReader, at: Long, number: Option[Int]) =
+      if (pages < most) opened(reader.headerAt(window, at, number)) else None
 
     /** @return the offset of the next page */
     private def addPage(page: OpenedHeader, length: Int, number: Option[Int]): Long = {

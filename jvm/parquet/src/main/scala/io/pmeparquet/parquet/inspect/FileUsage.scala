@@ -1,15 +1,18 @@
 package io.pmeparquet.parquet.inspect
 
+import java.util.Base64
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.FileMetaData
 
-import io.pmeparquet.{Condition, PmeException}
-import io.pmeparquet.material.KeyMetadata
+import io.pmeparquet.{AesKey, Condition, PmeException}
+import io.pmeparquet.cipher.ModuleFrame
+import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, ReadCounters}
 import io.pmeparquet.parquet.file.OpenFiles
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FoundProtection.NamedChunk
-import io.pmeparquet.parquet.rotation.{FoundFile, KeyedFile}
+import io.pmeparquet.parquet.rotation.{FileKey, FileRotation, FoundFile, KeyedChunk, KeyedFile}
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 
 /** Which master keys protect what in a file, column by column. ''Crosses the wire''. */
@@ -39,7 +42,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
   private def ofPlaintext(version: FileVersion, conf: Configuration): FileUse = {
     val footer = OpenFiles.read(scope, version, conf, new ReadCounters).footer
     val chunks = FoundProtection.chunks(footer, version.path)
-    val none = KeyUse(None, None, Plaintext, None, None, Nil, Some(0L), Some(footer.getNum_rows), Nil, None)
+    val none = KeyUse(kind = Plaintext, bytes = Some(0L), rows = Some(footer.getNum_rows))
     FileUse(
       readable(Plaintext, chunks, footer).getOrElse(none) :: Nil,
       isEncrypted = false,
@@ -77,7 +80,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     val bytes = own.flatMap(one => Option(one.chunk.getMeta_data)).map(_.getTotal_compressed_size).sum
     if (own.isEmpty) None
     else
-      Some(KeyUse(None, None, kind, None, None, names, Some(bytes), Some(footer.getNum_rows), Nil, None))
+      Some(KeyUse(kind = kind, columns = names, bytes = Some(bytes), rows = Some(footer.getNum_rows)))
   }
 
   /** What a file reveals without its footer being opened. */
@@ -88,8 +91,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
     }
     val known = tail.flatMap(_.footerKeyMetadata)
     val closed = tail.exists(!_.plaintextFooter)
-    val unknown =
-      KeyUse(None, None, Footer, None, None, Nil, None, None, Nil, failed.map(_.condition.name), closed)
+    val unknown = KeyUse(kind = Footer, problem = failed.map(_.condition.name), opensFile = closed)
     known.fold(unknown) { metadata =>
       KeyMetadata.parse(metadata, version.path.toString) match {
         // Columns with direct keys of their own are not looked up, and the result must not claim that there are none.
@@ -107,4 +109,120 @@ final class FileUsage(scope: ReadScope) extends Serializable {
       }
     }
   }
+}
+
+/**
+ * What one master key, or none, protects in one file. ''Crosses the wire''.
+ *
+ * @param masterKeyId none if the file names no key
+ * @param version the version of the master key, if its KMS writes it into what it wraps
+ * @param kind `footer`, `column`, `plaintext column` (without a key in an encrypted file) or `plaintext` (all of a
+ *   file)
+ * @param wrapping `double`, `single`, or `direct`
+ * @param bytes the size of its columns' chunks; none if the key that would show it is missing
+ * @param unreadable columns that cannot be read without it: all of them without the key of an encrypted footer
+ * @param problem the condition that keeps this from being complete
+ * @param opensFile whether the file does not open at all without it
+ * @param dataKeyBits the length of the data key, if that of its wrapped form reveals it
+ * @param kekBits likewise, the length of the key encryption key
+ */
+final case class KeyUse(
+    masterKeyId: Option[String] = None,
+    version: Option[Int] = None,
+    kind: String,
+    wrapping: Option[String] = None,
+    material: Option[String] = None,
+    columns: Seq[String] = Nil,
+    bytes: Option[Long] = None,
+    rows: Option[Long] = None,
+    unreadable: Seq[String] = Nil,
+    problem: Option[String] = None,
+    opensFile: Boolean = false,
+    dataKeyBits: Option[Int] = None,
+    kekBits: Option[Int] = None
+)
+
+object KeyUse {
+  val Footer = "footer"
+  val Column = "column"
+  val Plaintext = "plaintext"
+  val PlaintextColumn = "plaintext column"
+}
+
+/**
+ * What a file's footer states about its keys and columns. ''Crosses the wire''.
+ *
+ * @param columns the protection of each column; none if the footer does not open
+ */
+final case class FileUse(uses: List[KeyUse], isEncrypted: Boolean, columns: Option[List[FoundProtection]])
+
+/** What each key of a file with wrapped keys protects. */
+private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
+  import KeyUse.{Column, Footer}
+
+  private val groups = FileTail.rowGroups(file.metadata)
+  private val keyed = KeyedChunk.all(file.metadata)
+
+  private val names = new java.util.IdentityHashMap[AnyRef, String]
+  chunks.foreach(one => names.put(one.chunk, one.column))
+
+  /** The column's name in Spark, as for columns without a key of their own. */
+  private def nameOf(one: KeyedChunk): String = names.get(one.chunk)
+
+  def all: Seq[KeyUse] = file.keys.map { key =>
+    val kind = if (key.column.isEmpty) Footer else Column
+    val unknown = KeyUse(kind = kind, rows = Some(groups.map(_.getNum_rows).sum))
+    val one = KeyUses.described(unknown, key.material, key.isExternal)
+    if (key.column.isEmpty) ofFooter(one) else ofColumns(one, key)
+  }
+
+  private def ofFooter(use: KeyUse): KeyUse = {
+    val own = chunks.filter(one => one.kind == FoundProtection.FooterKey && one.chunk.isSetMeta_data)
+    val names = own.map(_.column).distinct
+    use.copy(
+      columns = names,
+      bytes = Some(own.map(_.chunk.getMeta_data.getTotal_compressed_size).sum),
+      opensFile = !file.hasReadableFooter,
+      // A readable footer and columns without a key need none.
+      unreadable = if (file.hasReadableFooter) names else (names ++ keyed.map(nameOf)).distinct
+    )
+  }
+
+  private def ofColumns(use: KeyUse, key: FileKey): KeyUse = {
+    val own = keyed.filter(one => java.nio.ByteBuffer.wrap(one.key) == key.metadata)
+    val names = own.map(nameOf).distinct
+    val known = use.copy(columns = names, unreadable = names)
+    val counters = new ReadCounters
+    try known.copy(bytes = Some(own.map(file.chunkBytes(_, counters)).sum))
+    catch { case failed: PmeException => known.copy(problem = Some(failed.condition.name)) }
+  }
+}
+
+private object KeyUses {
+  private val VaultVersion = "vault:v(\\d{1,9}):.*".r
+
+  def described(use: KeyUse, material: KeyMaterial, isExternal: Boolean): KeyUse =
+    use.copy(
+      masterKeyId = Some(material.masterKeyId),
+      version = versionOf(material.wrappedKey.wrapped),
+      wrapping = Some(if (material.kek.isDefined) "double" else "single"),
+      material = Some(if (isExternal) FileRotation.External else FileRotation.Internal),
+      dataKeyBits = bitsOf(material.wrappedDek),
+      kekBits = material.kek.flatMap(kek => bitsOf(kek.wrapped))
+    )
+
+  private def versionOf(wrapped: String): Option[Int] = wrapped match {
+    case VaultVersion(number) => Some(number.toInt)
+    case _ => None
+  }
+
+  /**
+   * The length of a key that `KeyToolkit.encryptKeyLocally` wrapped: base64 of nonce, key and tag. What a KMS wraps itself
+   * does not reveal it.
+   */
+  private def bitsOf(wrapped: String): Option[Int] =
+    try {
+      val bytes = Base64.getDecoder.decode(wrapped).length - ModuleFrame.NonceBytes - ModuleFrame.TagBytes
+      AesKey.AllowedBits.find(_ == bytes * java.lang.Byte.SIZE)
+    } catch { case _: IllegalArgumentException => None }
 }

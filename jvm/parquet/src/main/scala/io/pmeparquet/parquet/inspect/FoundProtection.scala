@@ -3,8 +3,9 @@ package io.pmeparquet.parquet.inspect
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
+import org.apache.parquet.format.{ColumnChunk, FileMetaData}
 
+import io.pmeparquet.parquet.bytes.FileTail
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.PmeErrors
 
@@ -51,7 +52,7 @@ object FoundProtection {
    */
   private[parquet] def chunks(footer: FileMetaData, file: Path): Seq[NamedChunk] = {
     val names = SchemaColumns.namesOf(footer)
-    Option(footer.getRow_groups).fold(Seq.empty[RowGroup])(_.asScala.toSeq).flatMap { group =>
+    FileTail.rowGroups(footer).flatMap { group =>
       if (group.getColumns.size != names.size)
         throw PmeErrors.damaged(
           file.toString,

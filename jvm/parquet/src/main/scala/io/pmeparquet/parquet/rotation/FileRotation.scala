@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.keys.WrappedKey
-import io.pmeparquet.material.{KeyMaterial, MaterialFile}
+import io.pmeparquet.material.{KeyMaterial, KeyMetadata, MaterialFile}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles}
 import io.pmeparquet.parquet.scope.ReadScope
@@ -65,7 +65,7 @@ final class FileRotation(
           else "mixed"
         val converts = external.exists(wanted => keyed.keys.exists(_.isExternal != wanted))
         // A killed rotation or the writer left it: it no longer belongs to the file.
-        val left = file.hasMaterialBeside && keyed.isInternal
+        val left = file.hasExternalMaterial && keyed.isInternal
         FileNeeds.Keys(
           keyed.keys.map(_.material.wrappedKey).distinct,
           material,
@@ -102,9 +102,9 @@ final class FileRotation(
         val plan = new RotationPlan(keyed, changes, target, external, instances)
         if (!plan.isKnown || (!looked && plan.edits.nonEmpty)) throw PmeErrors.changedMeanwhile(file.path)
         // Key material is there before the footer that needs it: readers find their keys at every moment.
-        if (plan.besideChanges) writeBeside(path, plan.beside, status, conf)
+        if (plan.materialChanges) writeMaterial(path, plan.externalMaterial, status, conf)
         val rotated = if (plan.edits.isEmpty) None else Some(writeFile(keyed, plan, status, conf))
-        if (plan.beside.isEmpty) FileReplacement.of(MaterialFiles.beside(path), conf).delete()
+        if (plan.externalMaterial.isEmpty) FileReplacement.of(MaterialFiles.pathFor(path), conf).delete()
         rotated
       case _ => throw PmeErrors.changedMeanwhile(file.path)
     }
@@ -113,13 +113,13 @@ final class FileRotation(
   private def open(version: FileVersion, conf: Configuration): FoundFile =
     FoundFile.open(scope, version, conf, target(_).isDefined)
 
-  private def writeBeside(
+  private def writeMaterial(
       path: Path,
       material: Seq[(String, KeyMaterial)],
       like: FileStatus,
       conf: Configuration
   ): Unit =
-    FileReplacement.of(MaterialFiles.beside(path), conf).write(like, () => ()) { out =>
+    FileReplacement.of(MaterialFiles.pathFor(path), conf).write(like, () => ()) { out =>
       out.write(MaterialFile.toJson(material).getBytes(UTF_8))
     }
 
@@ -170,5 +170,81 @@ object FileRotation {
         left -= count
       }
     } finally in.close()
+  }
+}
+
+/** What one file needs. It contains no secrets. */
+sealed trait FileNeeds extends Serializable
+
+object FileNeeds {
+  final case class Nothing(because: String) extends FileNeeds
+
+  /**
+   * @param keys the file's distinct wrapped keys; those to rewrap are proven to be the file's
+   * @param more whether there is work even if no key changes
+   * @param met all master keys of its keys, and those from which this rotation has taken keys before
+   */
+  final case class Keys(keys: Seq[WrappedKey], material: String, more: Boolean, met: Seq[String])
+      extends FileNeeds
+}
+
+/**
+ * A file's keys, before and after a rotation. Parameters are those of [[FileRotation]].
+ *
+ * @param changes the new form of each key, by the old one
+ * @param target the new master key of keys under another one
+ */
+private[rotation] final class RotationPlan(
+    keyed: KeyedFile,
+    changes: Map[WrappedKey, WrappedKey],
+    target: String => Option[String],
+    external: Option[Boolean],
+    instances: ((String, String), (String, String))
+) {
+  private val done = changes.values.toSet
+  private val keys = keyed.keys.map(key => key -> after(key.material))
+
+  /** Whether the rotation has looked at each key that it is to change. */
+  val isKnown: Boolean = keyed.keys.map(_.material.wrappedKey).forall { key =>
+    target(key.masterKeyId).isEmpty || changes.contains(key) || done.contains(key)
+  }
+
+  private val references: Map[FileKey, String] = {
+    val used = keyed.keys.flatMap(_.reference).toSet
+    val fresh = Iterator.from(0).map(KeyMaterial.columnReference).filterNot(used.contains)
+    keyed.keys.map { key =>
+      key -> key.reference.getOrElse(
+        if (key.column.isEmpty) KeyMaterial.FooterReference else fresh.next()
+      )
+    }.toMap
+  }
+
+  val externalMaterial: Seq[(String, KeyMaterial)] =
+    keys.collect { case (key, material) if becomesExternal(key) => references(key) -> material }.distinct
+
+  val materialChanges: Boolean = externalMaterial.nonEmpty &&
+    (keyed.unused.nonEmpty || keys.exists { case (key, material) =>
+      becomesExternal(key) && (!key.isExternal || isChanged(key, material))
+    })
+
+  val edits: Map[java.nio.ByteBuffer, Array[Byte]] = keys.collect {
+    case (key, material)
+        if becomesExternal(key) != key.isExternal || (!becomesExternal(key) && isChanged(key, material)) =>
+      val metadata =
+        if (becomesExternal(key)) KeyMetadata.External(references(key)) else KeyMetadata.Internal(material)
+      key.metadata -> KeyMetadata.bytesOf(metadata)
+  }.toMap
+
+  private def becomesExternal(key: FileKey) = external.getOrElse(key.isExternal)
+
+  private def isChanged(key: FileKey, material: KeyMaterial) =
+    material.wrappedKey != key.material.wrappedKey
+
+  private def after(material: KeyMaterial): KeyMaterial = {
+    val key = material.wrappedKey
+    val changed = changes.get(key).fold(material)(material.rewrapped)
+    val (from, to) = instances
+    if (!material.isFooterKey) changed
+    else changed.copy(kms = Some(if (changes.contains(key) || done.contains(key)) to else from))
   }
 }

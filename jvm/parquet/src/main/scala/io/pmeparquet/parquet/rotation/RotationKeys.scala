@@ -46,7 +46,7 @@ object RotationKeys {
     val source = new KmsSource(kms, settings.kekLifetimeMillis)
     // A rotation reads no pages, so it does not matter whether they are authenticated, nor which columns they belong
     // to.
-    val judged = settings.copy(acceptCtr = true, allowPlaintextFiles = true, columns = None)
-    new RotationKeys(Scopes.alone(source, route, judged), kms, source, new Rewrapping(kms, source))
+    val opening = settings.copy(acceptCtr = true, allowPlaintextFiles = true, columns = None)
+    new RotationKeys(Scopes.unshared(source, route, opening), kms, source, new Rewrapping(kms, source))
   }
 }

@@ -47,7 +47,7 @@ object RotationMark {
     val mark = new RotationMark(path, conf)
     // Before it looks for others: of two rotations that begin at once, at least one sees the other. An existing mark is
     // from a run with the same aim; anything else of its name is not written to, and does not let this one continue.
-    if (!OwnFiles.createAlone(path, conf) && OwnFiles.find(path, conf) != Found.File(0))
+    if (!OwnFiles.createExclusively(path, conf) && OwnFiles.find(path, conf) != Found.File(0))
       throw PmeErrors.planted(path.toString)
     of(table, conf).find(_.getName != path.getName).foreach { other =>
       mark.remove()

@@ -1,59 +1,112 @@
 package io.pmeparquet.parquet.schema
 
+import java.lang.invoke.MethodType
+
 import scala.collection.JavaConverters._
 
-import org.apache.parquet.filter2.predicate.{FilterPredicate, Operators, UserDefinedPredicate}
+import org.apache.parquet.filter2.predicate.{FilterPredicate, Operators}
 import org.apache.parquet.hadoop.metadata.ColumnPath
+import org.apache.parquet.io.api.Binary
+import org.apache.parquet.schema.PrimitiveType
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY
 
 /** The columns of a predicate, and the values that it compares them with. */
 object PredicateColumns {
-  private final case class Comparison(column: ColumnPath, values: Seq[Any])
-
   private[pmeparquet] def of(predicate: FilterPredicate): Set[ColumnPath] =
-    comparisons(predicate).map(_.column).toSet
+    comparisons(predicate).map(_.column.getColumnPath).toSet
 
   /**
    * Whether it compares with a floating-point zero. SQL has one zero; parquet-java's dictionary, Bloom and record
    * filters have two, and rule out rows that hold the other.
    */
-  def comparesWithZero(predicate: FilterPredicate): Boolean = comparisons(predicate).exists(_.values.exists {
+  def comparesWithZero(predicate: FilterPredicate): Boolean = comparisons(predicate).exists(_.hasZero)
+
+  private def comparisons(predicate: FilterPredicate): Seq[Comparison] = predicate match {
+    case and: Operators.And => comparisons(and.getLeft) ++ comparisons(and.getRight)
+    case or: Operators.Or => comparisons(or.getLeft) ++ comparisons(or.getRight)
+    case not: Operators.Not => comparisons(not.getPredicate)
+    // As parquet-java's visitors do.
+    case other => Seq(Comparison.of(other).getOrElse(throw new UnsupportedOperationException(other.toString)))
+  }
+}
+
+/**
+ * One comparison of a predicate: the part of it that names one column. In parquet-java null is a value like others, which
+ * `NotEq(5)` accepts.
+ *
+ * @param values that the column is compared with; none for a predicate of the user's
+ * @param ofNull whether a row in which the column is null may match
+ */
+private[parquet] final class Comparison private (
+    val predicate: FilterPredicate,
+    val column: Operators.Column[_],
+    values: Seq[Any],
+    ofNull: => Boolean
+) {
+  val path: Seq[String] = column.getColumnPath.toArray.toSeq
+
+  lazy val acceptsNull: Boolean = ofNull
+
+  /** SQL has one NaN, which is the greatest value. Statistics and hashes know of other orders and several patterns. */
+  val hasNaN: Boolean = values.exists(Comparison.isNaN)
+
+  /** SQL has one zero, dictionaries and hashes have two. */
+  val hasZero: Boolean = values.exists {
     case double: Double => double == 0.0
     case float: Float => float == 0.0f
     case _ => false
-  })
-
-  private def comparisons(predicate: FilterPredicate): Seq[Comparison] = predicate.accept(Visitor)
-
-  private object Visitor extends FilterPredicate.Visitor[Seq[Comparison]] {
-    private def one(column: Operators.Column[_], values: Any*) =
-      Seq(Comparison(column.getColumnPath, values))
-
-    override def visit[T <: Comparable[T]](eq: Operators.Eq[T]): Seq[Comparison] =
-      one(eq.getColumn, eq.getValue)
-    override def visit[T <: Comparable[T]](notEq: Operators.NotEq[T]): Seq[Comparison] =
-      one(notEq.getColumn, notEq.getValue)
-    override def visit[T <: Comparable[T]](lt: Operators.Lt[T]): Seq[Comparison] =
-      one(lt.getColumn, lt.getValue)
-    override def visit[T <: Comparable[T]](ltEq: Operators.LtEq[T]): Seq[Comparison] =
-      one(ltEq.getColumn, ltEq.getValue)
-    override def visit[T <: Comparable[T]](gt: Operators.Gt[T]): Seq[Comparison] =
-      one(gt.getColumn, gt.getValue)
-    override def visit[T <: Comparable[T]](gtEq: Operators.GtEq[T]): Seq[Comparison] =
-      one(gtEq.getColumn, gtEq.getValue)
-    override def visit[T <: Comparable[T]](in: Operators.In[T]): Seq[Comparison] =
-      one(in.getColumn, in.getValues.asScala.toSeq: _*)
-    override def visit[T <: Comparable[T]](notIn: Operators.NotIn[T]): Seq[Comparison] =
-      one(notIn.getColumn, notIn.getValues.asScala.toSeq: _*)
-    override def visit(and: Operators.And): Seq[Comparison] =
-      comparisons(and.getLeft) ++ comparisons(and.getRight)
-    override def visit(or: Operators.Or): Seq[Comparison] =
-      comparisons(or.getLeft) ++ comparisons(or.getRight)
-    override def visit(not: Operators.Not): Seq[Comparison] = comparisons(not.getPredicate)
-    override def visit[T <: Comparable[T], U <: UserDefinedPredicate[T]](
-        udp: Operators.UserDefined[T, U]
-    ): Seq[Comparison] = one(udp.getColumn)
-    override def visit[T <: Comparable[T], U <: UserDefinedPredicate[T]](
-        udp: Operators.LogicalNotUserDefined[T, U]
-    ): Seq[Comparison] = one(udp.getUserDefined.getColumn)
   }
+
+  /** Whether its values are those of a column of this type. */
+  def isOf(leaf: PrimitiveType): Boolean =
+    boxed(column.getColumnType) == boxed(leaf.getPrimitiveTypeName.javaType)
+
+  private def boxed(of: Class[_]): Class[_] =
+    if (of.isPrimitive) MethodType.methodType(of).wrap().returnType() else of
+
+  /** Whether each value has the length of a type of fixed length: only then equal values have equal bytes. */
+  def hasLengthOf(leaf: PrimitiveType): Boolean =
+    leaf.getPrimitiveTypeName != FIXED_LEN_BYTE_ARRAY || values.filter(_ != null).forall {
+      case binary: Binary => binary.length == leaf.getTypeLength
+      case _ => false
+    }
+}
+
+private[parquet] object Comparison {
+
+  /** SQL has one NaN, bytes have many. */
+  def isNaN(value: Any): Boolean = value match {
+    case double: Double => double.isNaN
+    case float: Float => float.isNaN
+    case _ => false
+  }
+
+  /** None for AND, OR, a negation, and what is not known here. */
+  def of(predicate: FilterPredicate): Option[Comparison] = predicate match {
+    case eq: Operators.Eq[_] => one(eq, eq.getColumn, Seq(eq.getValue), eq.getValue == null)
+    case not: Operators.NotEq[_] => one(not, not.getColumn, Seq(not.getValue), not.getValue != null)
+    case lt: Operators.Lt[_] => one(lt, lt.getColumn, Seq(lt.getValue), ofNull = false)
+    case ltEq: Operators.LtEq[_] => one(ltEq, ltEq.getColumn, Seq(ltEq.getValue), ofNull = false)
+    case gt: Operators.Gt[_] => one(gt, gt.getColumn, Seq(gt.getValue), ofNull = false)
+    case gtEq: Operators.GtEq[_] => one(gtEq, gtEq.getColumn, Seq(gtEq.getValue), ofNull = false)
+    case in: Operators.In[_] =>
+      val values: Seq[Any] = in.getValues.asScala.toSeq
+      one(in, in.getColumn, values, values.contains(null))
+    case notIn: Operators.NotIn[_] =>
+      val values: Seq[Any] = notIn.getValues.asScala.toSeq
+      one(notIn, notIn.getColumn, values, !values.contains(null))
+    case user: Operators.UserDefined[_, _] =>
+      one(user, user.getColumn, Nil, user.getUserDefinedPredicate.acceptsNullValue())
+    case not: Operators.LogicalNotUserDefined[_, _] =>
+      val user = not.getUserDefined
+      one(not, user.getColumn, Nil, !user.getUserDefinedPredicate.acceptsNullValue())
+    case _ => None
+  }
+
+  private def one(
+      predicate: FilterPredicate,
+      column: Operators.Column[_],
+      values: Seq[Any],
+      ofNull: => Boolean
+  ): Option[Comparison] = Some(new Comparison(predicate, column, values, ofNull))
 }

@@ -1,5 +1,7 @@
 package io.pmeparquet.parquet.schema
 
+import java.util.Locale
+
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
@@ -139,4 +141,100 @@ object SchemaColumns {
       }
     }
   }
+}
+
+/**
+ * The names of leaf columns if each group that may be read as a map is one. If the reader's schema has a map, Spark's
+ * row reader takes the first two fields in it for keys and values, and does not check that the file has one: whoever
+ * removes the annotation must not thereby give values another name than `m.value`.
+ */
+private[parquet] object MapNames {
+
+  /** The names of columns in such a group, by their paths. */
+  def of(schema: MessageType): Map[Seq[String], Seq[String]] =
+    schema.getFields.asScala
+      .flatMap(field => below(field, Seq(field.getName), Seq(field.getName), inMap = false))
+      .toMap
+
+  private def below(
+      field: Type,
+      path: Seq[String],
+      name: Seq[String],
+      inMap: Boolean
+  ): Seq[(Seq[String], Seq[String])] =
+    if (field.isPrimitive) { if (inMap) Seq(path -> name) else Nil }
+    else {
+      val group = field.asGroupType
+      val entries = entriesOf(group)
+      group.getFields.asScala.toList.flatMap { child =>
+        val inner = path :+ child.getName
+        if (!entries.contains(child)) below(child, inner, name :+ child.getName, inMap)
+        else
+          child.asGroupType.getFields.asScala.toList.zipWithIndex.flatMap { case (part, index) =>
+            val called = if (index == 0) "key" else if (index == 1) "value" else part.getName
+            below(part, inner :+ part.getName, name :+ called, inMap = true)
+          }
+      }
+    }
+
+  private def entriesOf(group: GroupType): Option[Type] = {
+    val isMap = group.getLogicalTypeAnnotation match {
+      case _: LogicalTypeAnnotation.MapLogicalTypeAnnotation => true
+      case _: LogicalTypeAnnotation.MapKeyValueTypeAnnotation => true
+      case _ => false
+    }
+    group.getFields.asScala.headOption
+      .filter(first => isMap || first.isRepetition(Type.Repetition.REPEATED))
+      .filter(first => !first.isPrimitive && first.asGroupType.getFieldCount >= 2)
+  }
+}
+
+/**
+ * A leaf column that a query reads.
+ *
+ * @param path its path in Spark
+ * @param fieldId the field id of its top-level column, if Spark matches that by id and not by name
+ * @param byNestedIds whether Spark matches fields within the column by id
+ * @param inCollection whether the column is in a list or map, which Parquet spells in several ways
+ */
+final case class WantedColumn(
+    path: Seq[String],
+    fieldId: Option[Int] = None,
+    byNestedIds: Boolean = false,
+    inCollection: Boolean = false
+) {
+  def display: String = path.mkString(".")
+}
+
+/** The leaf columns that a query reads. Finds them among those of a file as Spark does. */
+final case class WantedColumns(columns: Seq[WantedColumn], caseSensitive: Boolean) {
+
+  def in(schema: MessageType): Seq[LeafColumn] = {
+    val below = SchemaColumns.leaves(schema).groupBy(_.path.head)
+    val chosen = columns.flatMap { column =>
+      topLevel(column, schema).flatMap(field => leaves(column, below.getOrElse(field.getName, Nil)))
+    }
+    chosen.distinct
+  }
+
+  private def topLevel(column: WantedColumn, schema: MessageType): Seq[Type] = {
+    val fields = (0 until schema.getFieldCount).map(schema.getType)
+    column.fieldId match {
+      case Some(id) => fields.filter(field => field.getId != null && field.getId.intValue == id)
+      case None => fields.filter(field => name(field.getName) == name(column.path.head))
+    }
+  }
+
+  private def leaves(column: WantedColumn, candidates: Seq[LeafColumn]): Seq[LeafColumn] = {
+    // Under a field id the top-level names differ, and the names below it decide.
+    val wanted = column.path.tail.map(name)
+    val named = candidates.filter { leaf =>
+      val path = leaf.sparkPath.tail.map(name)
+      wanted.startsWith(path) || path.startsWith(wanted)
+    }
+    // One column too many costs a key that the query could do without; one too few would evade the check.
+    if (column.byNestedIds || (named.isEmpty && column.inCollection)) candidates else named
+  }
+
+  private def name(text: String) = if (caseSensitive) text else text.toLowerCase(Locale.ROOT)
 }

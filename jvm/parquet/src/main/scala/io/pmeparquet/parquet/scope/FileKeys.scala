@@ -137,12 +137,9 @@ final class FileKeys(
 
   private def whereOf(column: Option[String]): String =
     s"$path, ${column.fold("footer")(name => s"column '$name'")}"
-}
-
-private[parquet] object FileKeys {
 
   /** The key that the options name for files that name none. */
-  def footerKeyWithoutMetadata(scope: ReadScope, path: Path, conf: Configuration): AesKey = {
+  private[parquet] def footerKeyWithoutMetadata: AesKey = {
     val keyId =
       scope.settings.keyOfFilesWithoutMetadata.getOrElse(throw PmeErrors.noKeyMetadata(path.toString))
     scope.unwrapper(conf).direct(keyId, s"$path, footer")

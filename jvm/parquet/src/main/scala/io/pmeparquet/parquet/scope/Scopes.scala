@@ -1,16 +1,18 @@
 package io.pmeparquet.parquet.scope
 
+import java.util.concurrent.atomic.AtomicBoolean
 import java.util.UUID
 
 import scala.reflect.ClassTag
 
 import org.apache.hadoop.conf.Configuration
+import org.slf4j.LoggerFactory
 
-import io.pmeparquet.keys.{KeyDesk, KeyDesks, KeyGrants, KeyRoute, KmsSource, KmsUse}
+import io.pmeparquet.keys._
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.material.{JobKeks, KeyMaterial}
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{Audience, PmeErrors}
 
 /** Makes scopes on the driver, and finds them by the id in a Hadoop configuration. */
 object Scopes {
@@ -24,12 +26,12 @@ object Scopes {
    * @throws io.pmeparquet.PmeException if the KMS cannot be opened
    */
   def forRead(use: KmsUse, settings: ReadSettings, conf: Configuration): ReadScope = {
-    def fits(scope: ReadScope) =
+    val fits = (scope: ReadScope) =>
       scope.settings == settings && scope.opening != null && scope.opening.use.contains(use)
-    KnownScopes.reader(fits).getOrElse {
+    KnownScopes.recentScope(fits).getOrElse {
       // Opened outside the register's lock, since a KMS may be slow.
       val opening = open(use, conf, settings.kekLifetimeMillis)
-      KnownScopes.readerOr(fits) {
+      KnownScopes.recentOr(fits) {
         val access = accessOf(opening, use, KeyGrants.toRead(settings.givesOut))
         new ReadScope(newId(), settings, access, opening)
       }
@@ -37,26 +39,26 @@ object Scopes {
   }
 
   /** A scope that no other read shares, for a KMS that this driver has opened and that no executor calls. */
-  private[parquet] def alone(source: KmsSource, route: KeyRoute, settings: ReadSettings): ReadScope = {
+  private[parquet] def unshared(source: KmsSource, route: KeyRoute, settings: ReadSettings): ReadScope = {
     val access = KeyAccess.AtDriver(KeyDesks.open(source, route, KeyGrants.toRead(settings.givesOut)))
     KnownScopes.register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None)))
   }
 
-  /** A scope whose keys come from a desk that the driver has opened. */
-  private[parquet] def readAtDesk(desk: KeyDesk, settings: ReadSettings): ReadScope =
-    KnownScopes.register(new ReadScope(newId(), settings, KeyAccess.AtDriver(desk), opening = null))
+  /** A scope whose keys come from a key broker that the driver has opened. */
+  private[parquet] def readThroughBroker(broker: KeyDesk, settings: ReadSettings): ReadScope =
+    KnownScopes.register(new ReadScope(newId(), settings, KeyAccess.AtDriver(broker), opening = null))
 
   /**
    * The same for a write. The driver makes the key-encryption keys, and all that write with the same configuration share
    * them.
    */
-  private[parquet] def writeAtDesk(desk: KeyDesk, files: FileSettings): WriteScope = {
+  private[parquet] def writeThroughBroker(broker: KeyDesk, files: FileSettings): WriteScope = {
     checkFiles(files, "", "write")
     val keks =
       if (files.wrapsTwice)
-        Some(JobKeks.shared(desk, desk.instance, files.masterKeys, files.kekBits, "write"))
+        Some(JobKeks.shared(broker, broker.instance, files.masterKeys, files.kekBits, "write"))
       else None
-    val access = if (files.wrapsTwice) None else Some(KeyAccess.AtDriver(desk))
+    val access = if (files.wrapsTwice) None else Some(KeyAccess.AtDriver(broker))
     KnownScopes.register(
       new WriteScope(newId(), files, keks, access, opening = null, tableDirectory = "")
     )
@@ -64,7 +66,7 @@ object Scopes {
 
   private[parquet] def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening = {
     val kms = KmsAccess.open(use.settings, conf)
-    val source = new KmsSource(kms, lifetimeMillis, noticed = SingleWrapping.noticed(use.settings, kms))
+    val source = new KmsSource(kms, lifetimeMillis, noticed = warnOfSingleWrapping(use.settings, kms))
     new ScopeOpening(source, Some(use))
   }
 
@@ -144,4 +146,21 @@ object Scopes {
 
   /** The known scope with the id of a deserialized one; the deserialized one if there is none. */
   private[pmeparquet] def intern(scope: Scope): Scope = KnownScopes.intern(scope)
+
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+
+  /** Warns once per scope about files whose every data key costs a KMS call. */
+  private def warnOfSingleWrapping(settings: KmsSettings, kms: Kms): Seq[WrappedKey] => Unit =
+    // Calls within this process cost nothing.
+    if (settings.isInProcess) _ => ()
+    else {
+      val warned = new AtomicBoolean
+      keys =>
+        if (keys.exists(_.kekId.isEmpty) && warned.compareAndSet(false, true))
+          log.warn(
+            s"Files were written with doubleWrapping=false, so ${kms.describe} has to unwrap a key for each file and " +
+              s"column. To have one call for each master key, copy the table with ${Audience.current.rekey} or write it " +
+              "with doubleWrapping=true."
+          )
+    }
 }

@@ -73,7 +73,7 @@ private[summary] final class ColumnValues(file: OpenFile, groups: Seq[RowGroupCh
     val store =
       new ColumnReadStoreImpl(
         pages.of(group),
-        ColumnValues.Unused,
+        UnusedValues,
         file.schema,
         file.fileMetaData.getCreatedBy
       )
@@ -91,17 +91,14 @@ private[summary] final class ColumnValues(file: OpenFile, groups: Seq[RowGroupCh
   }
 }
 
-private object ColumnValues {
-
-  /** A column reader wants to know where values go, which here the caller of its getters decides. */
-  private object Unused extends GroupConverter {
-    override def getConverter(field: Int): Converter = Either
-    override def start(): Unit = ()
-    override def end(): Unit = ()
-  }
+/** A column reader wants to know where values go, which the caller of its getters decides. */
+private[pmeparquet] object UnusedValues extends GroupConverter {
+  override def getConverter(field: Int): Converter = Either
+  override def start(): Unit = ()
+  override def end(): Unit = ()
 
   private object Either extends PrimitiveConverter {
     override def isPrimitive: Boolean = true
-    override def asGroupConverter(): GroupConverter = Unused
+    override def asGroupConverter(): GroupConverter = UnusedValues
   }
 }

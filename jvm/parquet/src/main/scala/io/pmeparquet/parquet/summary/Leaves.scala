@@ -2,7 +2,9 @@ package io.pmeparquet.parquet.summary
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-import org.apache.parquet.schema.{ColumnOrder, PrimitiveType, Types}
+import scala.util.Try
+
+import org.apache.parquet.schema.{ColumnOrder, MessageTypeParser, PrimitiveType, Types}
 import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
@@ -29,7 +31,7 @@ private[parquet] object Leaves {
   def isFloating(leaf: PrimitiveType): Boolean =
     leaf.getPrimitiveTypeName == FLOAT || leaf.getPrimitiveTypeName == DOUBLE
 
-  /** Whether a list of its values needs bounds as well to be judged. */
+  /** Whether a list of its values needs bounds as well to be evaluated. */
   def needsBounds(leaf: PrimitiveType): Boolean = isFloating(leaf) || leaf.getPrimitiveTypeName == BOOLEAN
 
   /** Whether bytes can be the bound of a column: those of bytes may be cut. */
@@ -62,5 +64,30 @@ private[parquet] object Leaves {
       .as(leaf.getLogicalTypeAnnotation)
       .named(leaf.getName)
       .toString
+  }
+}
+
+/** Reads the types of indexed columns, which manifests have as parquet-java's text ([[Leaves.textOf]]). */
+object ColumnTypeText {
+
+  /**
+   * @param text such as `optional binary city (STRING)`
+   * @param name of the column in it. It can have characters at which parquet-java's parser ends a name, such as a space.
+   * @return none if parquet-java does not know the type
+   */
+  def parsed(text: String, name: String): Option[PrimitiveType] = {
+    val start = text.indexOf(' ', text.indexOf(' ') + 1) + 1
+    if (!text.startsWith(name, start)) None
+    else
+      Try {
+        val plain = text.take(start) + "c" + text.drop(start + name.length)
+        MessageTypeParser.parseMessageType(s"message m { $plain; }")
+      }.toOption.filter(_.getFieldCount == 1).map(_.getType(0)).collect { case leaf: PrimitiveType =>
+        Types
+          .primitive(leaf.getPrimitiveTypeName, leaf.getRepetition)
+          .length(leaf.getTypeLength)
+          .as(leaf.getLogicalTypeAnnotation)
+          .named(name)
+      }
   }
 }

@@ -5,8 +5,10 @@ import java.io.IOException
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.cipher.ModuleKind
-import io.pmeparquet.parquet.bytes.FileVersion
-import io.pmeparquet.parquet.file.OpenFiles
+import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.parquet.bytes.{FileBytes, FileVersion, ReadCounters}
+import io.pmeparquet.parquet.chunk.{Chunk, Window}
+import io.pmeparquet.parquet.file.{Indexes, OpenFiles}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.PmeException
@@ -32,7 +34,7 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
     try
       findings
         .attempt(_.copy(module = Some(ModuleKind.Footer.name))) {
-          OpenFiles.unjudged(scope, version, conf, counters.tagged)
+          OpenFiles.withoutColumnCheck(scope, version, conf, counters.tagged)
         }
         .map { file =>
           unprotected = Unprotected.of(file)
@@ -54,4 +56,81 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
     }
     Verified(findings.all, counters.opened, unprotected)
   }
+}
+
+/** Walks over all of a file except its footer, in the order of row groups and columns. */
+private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
+  import examined.{counters, file, findings}
+  private val indexes = new Indexes(file, bytes, counters.tagged)
+  private val window =
+    new Window(bytes, if (examined.sample.pages < 1) FileWalk.SampleBytes else FileWalk.ReadBytes)
+
+  def run(): Unit = {
+    // If they cannot be read all at once, reading them one by one shows which ones cannot.
+    file.indexRange.foreach(range => findings.trial(bytes.keep(range)))
+    (0 until file.rowGroupCount).foreach(group)
+  }
+
+  private def group(group: Int): Unit =
+    chunks(group).filter(_.key.isDefined).foreach { chunk =>
+      examined.goOn()
+      new ChunkWalk(group, chunk).run()
+    }
+
+  /** The chunks whose metadata opens: one that does not must not keep the others from being opened. */
+  private def chunks(group: Int): Seq[Chunk] =
+    together(group, file.leaves).getOrElse {
+      val keyed = file.leaves.filter(hasKey(group, _))
+      together(group, keyed).getOrElse(keyed.flatMap(single(group, _)))
+    }
+
+  private def together(group: Int, columns: Seq[LeafColumn]): Option[Seq[Chunk]] = {
+    val opened = new ReadCounters
+    val chunks = findings.trial(file.chunks(group, columns.map(_.path), opened).chunks).toOption
+    if (chunks.isDefined) counters.tagged.modules.add(opened.modules.sum)
+    chunks
+  }
+
+  private def hasKey(group: Int, column: LeafColumn): Boolean =
+    findings.trial(file.requireKey(group, column.path, counters.tagged)) match {
+      case Right(()) => true
+      case Left(failed) =>
+        findings.addOnce(_.copy(column = Some(column.display)), failed)
+        false
+    }
+
+  private def single(group: Int, column: LeafColumn): Option[Chunk] = {
+    def metadata(file: Finding) = file.copy(
+      rowGroup = Some(group),
+      column = Some(column.display),
+      module = Some(ModuleKind.ColumnMetaData.name)
+    )
+    findings.attempt(metadata)(file.chunks(group, Seq(column.path), counters.tagged).chunks.head)
+  }
+
+  private final class ChunkWalk(group: Int, chunk: Chunk) {
+    private def in(kind: ModuleKind)(file: Finding) = file.inModule(group, chunk, kind)
+
+    def run(): Unit = {
+      content(ModuleKind.ColumnIndex)
+      val offsets = content(ModuleKind.OffsetIndex)
+      if (indexes.hasFilter(chunk)) bloomFilter()
+      if (chunk.meta.getValueCount > 0)
+        new PageWalk(examined, window, group, chunk, offsets).run()
+    }
+
+    private def content(kind: ModuleKind): Option[Array[Byte]] =
+      findings.attempt(in(kind))(indexes.contents(Seq(chunk), kind)).flatMap(_.headOption.map(_._2))
+
+    private def bloomFilter(): Unit = for {
+      header <- findings.attempt(in(ModuleKind.BloomFilterHeader))(indexes.filterHeader(chunk))
+    } findings.attempt(in(ModuleKind.BloomFilterBitset))(indexes.filterBits(chunk, header))
+  }
+}
+
+private object FileWalk {
+  val ReadBytes: Int = 8 * 1024 * 1024
+
+  /** If the sample omits most pages, a read should not cover what is between two headers. */
+  val SampleBytes: Int = 64 * 1024
 }

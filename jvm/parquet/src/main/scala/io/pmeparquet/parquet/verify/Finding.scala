@@ -1,8 +1,19 @@
 package io.pmeparquet.parquet.verify
 
+import java.io.IOException
+
+import scala.collection.mutable
+import scala.util.hashing.MurmurHash3
+import scala.util.Random
+
+import org.apache.hadoop.fs.ChecksumException
+
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.cipher.ModuleKind
+import io.pmeparquet.parquet.bytes.ReadCounters
 import io.pmeparquet.parquet.chunk.Chunk
-import io.pmeparquet.PmeException
+import io.pmeparquet.parquet.file.OpenFile
+import io.pmeparquet.parquet.inspect.FoundProtection
 
 /**
  * Something wrong with a file, usually a module that does not open. Without a module, it is about a whole column chunk;
@@ -65,3 +76,125 @@ final case class Verified(
     opened: Opened,
     unprotected: Unprotected = Unprotected()
 )
+
+/** The counters of one file's verification. */
+private[verify] final class Counters {
+  val tagged = new ReadCounters
+  val untagged = new ReadCounters
+  var skippedPages = 0L
+
+  def opened: Opened =
+    Opened(1, tagged.modules.sum, untagged.modules.sum, skippedPages, tagged.bytes.sum + untagged.bytes.sum)
+}
+
+/** The findings in one file. */
+private[verify] final class Findings(file: Finding) {
+  private val found = mutable.ArrayBuffer.empty[Finding]
+
+  // A List, not a Seq: in Scala 2.12 a Seq may be a Stream, which must not be serialised.
+  def all: List[Finding] = found.toList
+
+  /** The result of opening something; a failure becomes a finding. */
+  def attempt[A](place: Finding => Finding)(open: => A): Option[A] = trial(open) match {
+    case Right(opened) => Some(opened)
+    case Left(failed) =>
+      add(place, failed)
+      None
+  }
+
+  /** The result of opening something, or why it does not open; a storage failure ends the verification. */
+  def trial[A](open: => A): Either[PmeException, A] =
+    try Right(open)
+    catch {
+      case failed: PmeException if !PmeException.isOfCancelled(failed) => Left(failed)
+      case bad: ChecksumException =>
+        Left(
+          PmeErrors.damaged(file.file, "a checksum of the file system does not match", bad)
+        )
+    }
+
+  def add(place: Finding => Finding, failed: PmeException, more: String = ""): Unit = {
+    val one = place(file).because(failed)
+    found += one.copy(message = one.message + more)
+  }
+
+  /** Adds it once for each place and reason. */
+  def addOnce(place: Finding => Finding, failed: PmeException): Unit =
+    if (!found.contains(place(file).because(failed))) add(place, failed)
+
+  def ofStorage(failed: IOException): Unit =
+    found += file.copy(condition = failed.getClass.getName, message = PmeException.firstLine(failed))
+}
+
+/**
+ * The parts of a file without modules, which therefore cannot fail to open. ''Crosses the wire''.
+ *
+ * @param files 1 for a plaintext file
+ * @param readable columns of an encrypted file that have no key in at least one row group
+ * @param encrypted columns of it that have a key in at least one row group
+ */
+final case class Unprotected(
+    files: Long = 0,
+    readable: Set[String] = Set.empty,
+    encrypted: Set[String] = Set.empty
+)
+
+private[parquet] object Unprotected {
+
+  def of(file: OpenFile): Unprotected =
+    if (!file.isEncrypted) Unprotected(files = 1)
+    else {
+      val chunks = FoundProtection.chunks(file.footer, file.version.path)
+      val (readable, encrypted) = FoundProtection.of(chunks)(_ => None).partition(_.isReadable)
+      Unprotected(0, readable.map(_.column).toSet, encrypted.map(_.column).toSet)
+    }
+}
+
+/**
+ * The part of a table to verify, the same in every run. ''Crosses the wire''.
+ *
+ * @param files the fraction of files
+ * @param pages the fraction of data pages in them; all other modules are opened
+ */
+final case class Sample(files: Double = 1, pages: Double = 1, seed: Long = 0) {
+  Seq("sample.files" -> files, "sample.pages" -> pages).foreach { case (name, fraction) =>
+    if (!(fraction > 0 && fraction <= 1))
+      throw PmeErrors.badOption(name, fraction.toString, "a fraction above 0 and up to 1")
+  }
+
+  /** The sample of some files, in their order: at least one. */
+  def of[A](all: Seq[A]): Seq[A] =
+    if (files == 1) all
+    else {
+      val chosen = new Random(seed).shuffle(all.indices.toList).take(math.ceil(files * all.size).toInt).toSet
+      all.zipWithIndex.collect { case (one, index) if chosen(index) => one }
+    }
+
+  /** @param file the file's name */
+  def takes(file: String, rowGroup: Int, column: Int, page: Int): Boolean =
+    pages == 1 || {
+      val hash = MurmurHash3.productHash((file, seed, rowGroup, column, page))
+      Integer.toUnsignedLong(hash).toDouble < pages * Sample.Hashes
+    }
+}
+
+object Sample {
+  private val Hashes = math.pow(2, Integer.SIZE.toDouble)
+}
+
+/**
+ * A file under verification, and the place for its findings. For one thread.
+ *
+ * @param sample the pages to open
+ * @param goOn called often; throws if the work is no longer wanted
+ */
+private[verify] final class Examined(
+    val file: OpenFile,
+    val allowClearLevels: Boolean,
+    val sample: Sample,
+    val counters: Counters,
+    val findings: Findings,
+    val goOn: () => Unit
+) {
+  def name: String = file.version.path.toString
+}

@@ -10,16 +10,7 @@ import org.apache.parquet.format.Util
 import io.pmeparquet.{Condition, PmeErrors}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.parquet.bytes.{FileTail, Limits, ThriftBounds}
-import io.pmeparquet.parquet.chunk.{
-  Chunk,
-  ChunkHeaders,
-  ChunkModules,
-  ChunkSource,
-  CompressedPageReader,
-  OpenedHeader,
-  PagePlace,
-  Window
-}
+import io.pmeparquet.parquet.chunk._
 
 /**
  * Walks over all pages of one encrypted column chunk. A page that does not open does not hide later ones: the walk
@@ -82,7 +73,7 @@ private[verify] final class PageWalk(
    * @return the offset of the next page; none if nothing shows it
    */
   private def page(at: Long, number: Option[Int]): Option[Long] =
-    findings.trial(headers(reader).at(at, number)) match {
+    findings.trial(reader.headerAt(window, at, number)) match {
       case Right((page, length)) =>
         if (!page.isDictionary) values += page.values
         if (isWanted(number)) body(page, length, number)
@@ -97,9 +88,6 @@ private[verify] final class PageWalk(
           bodyWithoutHeader(at, from, until, number)
         next
     }
-
-  private def headers(reader: CompressedPageReader) =
-    new ChunkHeaders(window, end, reader, isEncrypted = true)
 
   private def isWanted(number: Option[Int]) = number.forall { page =>
     val wanted = examined.sample.takes(file.version.path.getName, group, chunk.ordinal, page)
@@ -142,9 +130,9 @@ private[verify] final class PageWalk(
     window.from(at, length)
   }
 
-  /** As [[ChunkHeaders.frameEnd]]; none if the length there cannot be read. */
+  /** As [[Window.frameEnd]]; none if the length there cannot be read. */
   private def frameEnd(at: Long): Option[Long] =
-    findings.trial(headers(reader).frameEnd(at)).toOption.flatten
+    findings.trial(window.frameEnd(at)).toOption.flatten
 
   private lazy val places: IndexedSeq[Long] = offsets.fold(IndexedSeq.empty[Long]) { content =>
     findings
@@ -167,7 +155,7 @@ private[verify] final class PageWalk(
   /** @param body the offset of the page's own body */
   private def nextByFrame(body: Long, number: Option[Int]): Option[Long] = frameEnd(body).filter { next =>
     lazy val other = new CompressedPageReader(source(new Counters), allowClearLevels = true)
-    next == end || findings.trial(headers(other).at(next, Some(number.fold(0)(_ + 1)))).isRight
+    next == end || findings.trial(other.headerAt(window, next, Some(number.fold(0)(_ + 1)))).isRight
   }
 }
 

@@ -15,6 +15,7 @@ import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, KeyPlan}
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.options.EncryptionAlgorithm
+import io.pmeparquet.parquet.bytes.{FileVersion, FooterBytes}
 import io.pmeparquet.parquet.files.MaterialFiles
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{DirectKeys, WriteScope}
@@ -35,7 +36,7 @@ private[parquet] final class FileEncryption(
   private val random = new SecureRandom
   private val where = path.toString
   private lazy val wrapper = scope.wrapper(conf)
-  private val beside = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
+  private val external = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 
   /** @param columnKeys keys by column name, each of which must match a column of the file */
   def properties(
@@ -65,7 +66,7 @@ private[parquet] final class FileEncryption(
       builder.withAADPrefix(prefix)
       if (!settings.storeAadPrefix) builder.withoutAADPrefixStorage()
     }
-    if (beside.nonEmpty) MaterialFiles.write(path, conf, beside.toSeq)
+    if (external.nonEmpty) MaterialFiles.write(path, conf, external.toSeq)
     builder.build()
   }
 
@@ -102,13 +103,37 @@ private[parquet] final class FileEncryption(
     else {
       val reference =
         if (material.isFooterKey) KeyMaterial.FooterReference
-        else KeyMaterial.columnReference(beside.count(!_._2.isFooterKey))
-      beside += reference -> material
+        else KeyMaterial.columnReference(external.count(!_._2.isFooterKey))
+      external += reference -> material
       KeyMetadata.External(reference)
     }
 
   private def cipher: ParquetCipher = settings.algorithm match {
     case EncryptionAlgorithm.AesGcmV1 => ParquetCipher.AES_GCM_V1
     case EncryptionAlgorithm.AesGcmCtrV1 => ParquetCipher.AES_GCM_CTR_V1
+  }
+}
+
+private[pmeparquet] object FileEncryption {
+
+  /** The properties of one new file at its place in the table. */
+  def of(scope: WriteScope, path: Path, schema: MessageType, conf: Configuration): FileEncryptionProperties =
+    new FileEncryption(scope, path, scope.tableDirectory, conf).properties(schema)
+}
+
+/**
+ * What tells a file that was just written from every other one. It needs no key. ''Crosses the wire.''
+ *
+ * @param length of the file in bytes
+ * @param sha256 of the footer, its length and the magic at the end of the file
+ */
+final case class WrittenFooter(length: Long, sha256: Array[Byte])
+
+object WrittenFooter {
+
+  /** @throws io.pmeparquet.PmeException if the file does not end as a Parquet file does */
+  def read(file: Path, conf: Configuration): WrittenFooter = {
+    val version = FileVersion.of(file, conf)
+    WrittenFooter(version.length, FooterBytes.read(version, conf).sha256)
   }
 }

@@ -1,17 +1,23 @@
 package io.pmeparquet.parquet.write
 
+import java.io.IOException
+import java.lang.reflect.Field
+
 import scala.collection.JavaConverters._
 import scala.util.matching.Regex
+import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.column.ParquetProperties
 import org.apache.parquet.column.ParquetProperties.WriterVersion
-import org.apache.parquet.hadoop.ParquetOutputFormat
+import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetRecordWriter}
 import org.apache.parquet.hadoop.ParquetOutputFormat.JobSummaryLevel
 import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType}
+import org.apache.parquet.ParquetRuntimeException
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.options.FileSettings
-import io.pmeparquet.PmeErrors
 
 /** Refuses settings with which parquet-java would leave bytes of a protected column readable. */
 object WriteRules {
@@ -43,7 +49,7 @@ object WriteRules {
     "Set it to NONE."
   )
 
-  // Spark sets the level to NONE unless told otherwise; parquet-java's own default is ALL.
+  // Spark sets the level to NONE unless somebody sets it; parquet-java's own default is ALL.
   private def asksForSummary(conf: Configuration): Boolean =
     Seq(ParquetOutputFormat.JOB_SUMMARY_LEVEL, OldJobSummary).exists(conf.get(_) != null) && writesSummary(
       conf
@@ -113,4 +119,86 @@ object WriteRules {
   /** The older name of the same setting, which parquet-java still reads. */
   private val OldJobSummary = "parquet.enable.summary-metadata"
   private val StagingPrefix = ".spark-staging-"
+}
+
+/**
+ * parquet-java removes the statistics of encrypted columns from a plaintext footer, but not the size statistics that it
+ * writes since 1.15: total length of values, number of nulls, lengths of lists. Only its properties can turn them off,
+ * and its output format, through which Spark writes, passes no setting on to those. So this changes a writer's
+ * properties before its first row. If members are not as expected, the write fails: nothing is left to chance.
+ */
+object SizeStatistics {
+  private val Property = "sizeStatistics"
+
+  /** @param spark Spark's writer of one file, which has not written anything yet */
+  def turnOff(spark: AnyRef, where: String): Unit =
+    if (areMade)
+      try {
+        val records = valueOf[ParquetRecordWriter[_]](spark, "recordWriter")
+        val writer = valueOf[AnyRef](records, "internalWriter")
+        val field = open(classOf[ParquetProperties], Property)
+        field.set(valueOf[ParquetProperties](writer, "props"), field.get(without))
+        val restart = writer.getClass.getDeclaredMethod("initStore")
+        restart.setAccessible(true)
+        restart.invoke(writer)
+        ()
+      } catch {
+        case missing @ (_: ReflectiveOperationException | _: RuntimeException) =>
+          throw PmeErrors.unsupported(
+            where,
+            "plaintextFooter=true",
+            "this version of parquet-java writes the sizes of protected values into a readable footer, and pme-parquet " +
+              s"cannot turn that off (${missing.getMessage})",
+            "Use plaintextFooter=false."
+          )
+      }
+
+  private def areMade: Boolean =
+    classOf[ParquetProperties].getMethods.exists(_.getName == "getSizeStatisticsEnabled")
+
+  private def without: ParquetProperties = {
+    val builder = ParquetProperties.builder()
+    builder.getClass
+      .getMethod("withSizeStatisticsEnabled", java.lang.Boolean.TYPE)
+      .invoke(builder, Boolean.box(false))
+    builder.build()
+  }
+
+  private def valueOf[A](of: AnyRef, name: String): A = open(of.getClass, name).get(of).asInstanceOf[A]
+
+  private def open(of: Class[_], name: String): Field = {
+    val classes = Iterator.iterate[Class[_]](of)(_.getSuperclass).takeWhile(_ != null)
+    val found = classes.flatMap(one => Try(one.getDeclaredField(name)).toOption).take(1).toList.headOption
+    val field = found.getOrElse(throw new NoSuchFieldException(s"${of.getName}.$name"))
+    field.setAccessible(true)
+    field
+  }
+}
+
+/** Explains what parquet-java refuses to write. Spark would name only the task that failed. */
+object WriteFailures {
+
+  /**
+   * @param where the table and the file
+   * @param isSparks whether Spark explains a cause itself
+   * @return none for failures of others, such as storage
+   */
+  def explained(failed: Throwable, where: String)(isSparks: Throwable => Boolean): Option[PmeException] =
+    PmeException.find(failed).orElse {
+      val causes = PmeException.causes(failed)
+      if (causes.exists(cause => isSparks(cause) || cause.isInstanceOf[IOException])) None
+      else
+        causes
+          .find(isThrownByParquet)
+          .map(cause => PmeErrors.notWritten(where, PmeException.firstLine(cause), failed))
+    }
+
+  private def isThrownByParquet(e: Throwable) = e match {
+    case _: ParquetRuntimeException => true
+    case _: RuntimeException =>
+      e.getStackTrace.find(!_.getClassName.startsWith("java.")).exists(_.getClassName.startsWith(Parquet))
+    case _ => false
+  }
+
+  private val Parquet = "org.apache.parquet."
 }

@@ -21,7 +21,7 @@ class FileReplacementSuite extends FunSuite {
         val attempt: Callable[Boolean] = () => {
           val conf = new Configuration(false)
           together.await()
-          OwnFiles.createAlone(file, conf)
+          OwnFiles.createExclusively(file, conf)
         }
         val made = Seq.fill(Attempts)(threads.submit(attempt)).map(_.get)
         assertEquals(made.count(identity), 1, s"in round $round")
@@ -36,7 +36,7 @@ class FileReplacementSuite extends FunSuite {
   test("an existing file counts as made by somebody else") {
     val file = Files.createTempFile("pme-alone", ".claim")
     try
-      assert(!OwnFiles.createAlone(new Path(file.toUri), new Configuration(false)))
+      assert(!OwnFiles.createExclusively(new Path(file.toUri), new Configuration(false)))
     finally Files.delete(file)
   }
 }

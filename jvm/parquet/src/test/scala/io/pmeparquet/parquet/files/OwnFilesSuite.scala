@@ -44,7 +44,7 @@ class OwnFilesSuite extends FunSuite {
       val (place, victim) = (root.resolve("place"), write(root.resolve("victim")))
       plant(place, victim)
       intercept[PmeException](OwnFiles.create(hadoop(place), conf))
-      assert(!OwnFiles.createAlone(hadoop(place), conf))
+      assert(!OwnFiles.createExclusively(hadoop(place), conf))
       intercept[PmeException](OwnFiles.makeDirectory(hadoop(place), conf))
       assertEquals(text(victim), Precious)
       assert(!Files.exists(root.resolve("not-there")))

@@ -10,8 +10,10 @@ import org.apache.parquet.filter2.predicate.FilterApi
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.{MessageTypeParser, PrimitiveType}
 
+import io.pmeparquet.parquet.schema.Comparison
+
 /**
- * A type of columns for tests of the judge, with a few values of it, so that random files and predicates meet.
+ * A type of columns for tests of evaluations, with a few values of it, so that random files and predicates meet.
  *
  * @param text the column in Parquet's language of schemas, named `v`
  */
@@ -115,7 +117,7 @@ private[summary] final class SmallColumn(val kind: ColumnKind, val name: String,
       case other => throw new IllegalArgumentException(other.toString)
     }
     val bounds = if (values.isEmpty) None else Some(statistics.getMinBytes -> statistics.getMaxBytes)
-    if (values.exists(Collector.isNaN)) None else Some(ColumnSummary.Range(bounds, nulls))
+    if (values.exists(Comparison.isNaN)) None else Some(ColumnSummary.Range(bounds, nulls))
   }
 
   def collected(collector: Collector): Option[ColumnSummary] = {

@@ -4,6 +4,8 @@ import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
+import scala.collection.mutable
+import scala.collection.JavaConverters._
 import scala.util.Try
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonParser}
@@ -21,9 +23,7 @@ private[snapshot] object ManifestJson {
   val FormatName = "pme-parquet snapshot"
   val FormatVersion = 1
 
-  private val mapper = new ObjectMapper(
-    new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
-  ).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+  import StrictJson.mapper
 
   /** The first line, without its end. */
   def content(manifest: Manifest): Array[Byte] = {
@@ -223,20 +223,81 @@ private[snapshot] object ManifestJson {
   private val MostShown = 100
 
   private def parsed(bytes: Array[Byte], where: String): JsonNode =
-    try
-      mapper.readTree(bytes) match {
-        case node: ObjectNode => node
-        case _ => throw PmeErrors.snapshotDamaged(where, "a line of the manifest is not a JSON object")
-      }
-    catch {
-      // Jackson's message may repeat content.
-      case bad @ (_: IOException | _: IllegalStateException) =>
-        throw PmeErrors.snapshotDamaged(where, s"the manifest is not JSON (${bad.getClass.getSimpleName})")
-      case _: StackOverflowError =>
-        throw PmeErrors.snapshotDamaged(where, "the manifest is nested too deeply")
+    StrictJson.parsed("the manifest", PmeErrors.snapshotDamaged(where, _))(_.readTree(bytes)) match {
+      case node: ObjectNode => node
+      case _ => throw PmeErrors.snapshotDamaged(where, "a line of the manifest is not a JSON object")
     }
 
   private def texts(array: ArrayNode, values: Seq[String]): Unit = values.foreach(array.add)
 
   private val LineEnd = "\n".getBytes(UTF_8)
+}
+
+/** The fields of a JSON object, each of which must be read. */
+private[manifest] final class JsonFields(node: JsonNode, what: String, where: String) {
+  private val left = mutable.LinkedHashSet(node.fieldNames.asScala.toSeq: _*)
+
+  def text(name: String): String = of(name, "text")(_.isTextual).asText
+
+  def nullable(name: String): Option[String] =
+    Some(of(name, "text or null")(one => one.isTextual || one.isNull)).filter(_.isTextual).map(_.asText)
+
+  /** A number that is not negative. */
+  def number(name: String): Long =
+    of(name, "a whole number")(one => one.isIntegralNumber && one.canConvertToLong && one.asLong >= 0).asLong
+
+  def texts(name: String): Seq[String] = elements(name, "texts")(_.isTextual).map(_.asText)
+
+  def objects(name: String): Seq[JsonFields] =
+    elements(name, "objects")(_.isObject).map(new JsonFields(_, s"'$name' of $what", where))
+
+  def inner(name: String): JsonFields =
+    new JsonFields(of(name, "an object")(_.isObject), s"'$name' of $what", where)
+
+  /** An object whose fields are texts, in their order. */
+  def textMap(name: String): Seq[(String, String)] =
+    of(name, "an object of texts")(one =>
+      one.isObject && one.elements.asScala.forall(_.isTextual)
+    ).fields.asScala
+      .map(field => field.getKey -> field.getValue.asText)
+      .toVector
+
+  /** @param read reads the field if it is there */
+  def optional[A](name: String)(read: String => A): Option[A] = if (node.has(name)) Some(read(name)) else None
+
+  /** @throws PmeException if there are fields that nobody has read */
+  def end(): Unit =
+    left.headOption.foreach(name => throw unusable(s"it has a field '${name.take(40)}' that is not known"))
+
+  def unusable(why: String): PmeException =
+    PmeErrors.snapshotDamaged(where, s"$what cannot be used: $why")
+
+  private def elements(name: String, of: String)(fits: JsonNode => Boolean): Seq[JsonNode] =
+    this
+      .of(name, s"a list of $of")(one => one.isArray && one.elements.asScala.forall(fits))
+      .elements
+      .asScala
+      .toVector
+
+  private def of(name: String, kind: String)(fits: JsonNode => Boolean): JsonNode = {
+    left -= name
+    Option(node.get(name)).filter(fits).getOrElse(throw unusable(s"'$name' is not $kind"))
+  }
+}
+
+/** JSON in which no name appears twice and nothing follows. */
+private[snapshot] object StrictJson {
+  val mapper: ObjectMapper = new ObjectMapper(
+    new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
+  ).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+
+  /** @param refused the error for a reason */
+  def parsed(what: String, refused: String => PmeException)(read: ObjectMapper => JsonNode): JsonNode =
+    try read(mapper)
+    catch {
+      // Jackson's message may repeat content.
+      case bad @ (_: IOException | _: IllegalStateException) =>
+        throw refused(s"$what is not JSON (${bad.getClass.getSimpleName})")
+      case _: StackOverflowError => throw refused(s"$what is nested too deeply")
+    }
 }

@@ -1,9 +1,29 @@
 package io.pmeparquet.snapshot.parts
 
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, IOException}
+
+import scala.collection.mutable
+
+import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.{FileDecryptionProperties, FileEncryptionProperties}
+import org.apache.parquet.example.data.simple.SimpleGroupFactory
 import org.apache.parquet.example.data.Group
+import org.apache.parquet.hadoop.api.ReadSupport
+import org.apache.parquet.hadoop.example.{ExampleParquetWriter, GroupReadSupport}
+import org.apache.parquet.hadoop.metadata.CompressionCodecName
+import org.apache.parquet.hadoop.ParquetReader
+import org.apache.parquet.io.{
+  DelegatingSeekableInputStream,
+  InputFile,
+  OutputFile,
+  PositionOutputStream,
+  SeekableInputStream
+}
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
 
 /** The list of files of a part, as the bytes of a Parquet file (docs/snapshots.md, "Format"). */
 private[snapshot] object PartFile {
@@ -80,4 +100,210 @@ private[snapshot] object PartFile {
         entry.getString("key", 0) -> value
       }
     }
+}
+
+/**
+ * What an index says of the files of a part, as the bytes of a Parquet file: row ''n'' is about file ''n'' of the part's
+ * list (docs/snapshots.md, "Format").
+ */
+private[snapshot] object IndexFile {
+
+  /** The group that holds all values: absent for a file of which nothing is known. */
+  val Group = "index"
+
+  def schema(kind: SummaryKind): MessageType = {
+    val fields = kind match {
+      case SummaryKind.MinMax => "optional binary min; optional binary max; required int64 nulls;"
+      case _: SummaryKind.ValueList => "repeated binary value; required int64 nulls;"
+      case _: SummaryKind.Bloom => "required binary bits; required int64 nulls;"
+      case _: SummaryKind.OfClass => "required binary content;"
+    }
+    MessageTypeParser.parseMessageType(s"message pme_snapshot_index { optional group $Group { $fields } }")
+  }
+
+  /** @param encryption none for a table without encryption */
+  def write(
+      kind: SummaryKind,
+      summaries: Seq[Option[ColumnSummary]],
+      encryption: Option[FileEncryptionProperties]
+  ): Array[Byte] = ListFile.write(schema(kind), summaries, encryption) { (summary, row) =>
+    summary.foreach(fill(_, row.addGroup(Group)))
+  }
+
+  private def fill(summary: ColumnSummary, group: Group): Unit = summary match {
+    case ColumnSummary.Range(bounds, nulls) =>
+      bounds.foreach { case (min, max) =>
+        group.add("min", binary(min))
+        group.add("max", binary(max))
+      }
+      group.add("nulls", nulls)
+    case ColumnSummary.ValueList(values, nulls) =>
+      values.foreach(value => group.add("value", binary(value)))
+      group.add("nulls", nulls)
+    case ColumnSummary.Bloom(bits, nulls) =>
+      group.add("bits", binary(bits))
+      group.add("nulls", nulls)
+    case ColumnSummary.OfClass(content) => group.add("content", binary(content))
+  }
+
+  private def binary(bytes: Array[Byte]) = Binary.fromConstantByteArray(bytes)
+
+  /**
+   * @param bytes whose digest is the one in a verified manifest
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_DAMAGED`, or why a key is missing
+   */
+  def read(
+      bytes: Array[Byte],
+      kind: SummaryKind,
+      decryption: Option[FileDecryptionProperties],
+      where: String
+  ): Vector[Option[ColumnSummary]] = ListFile.read(bytes, schema(kind), decryption, where) { row =>
+    if (row.getFieldRepetitionCount(Group) == 0) None else Some(summary(kind, row.getGroup(Group, 0)))
+  }
+
+  private def summary(kind: SummaryKind, group: Group): ColumnSummary = kind match {
+    case SummaryKind.MinMax =>
+      val bounds = for {
+        min <- ListFile.bytes(group, "min")
+        max <- ListFile.bytes(group, "max")
+      } yield min -> max
+      ColumnSummary.Range(bounds, group.getLong("nulls", 0))
+    case _: SummaryKind.ValueList =>
+      val values = (0 until group.getFieldRepetitionCount("value")).map(group.getBinary("value", _).getBytes)
+      ColumnSummary.ValueList(values.toList, group.getLong("nulls", 0))
+    case _: SummaryKind.Bloom =>
+      ColumnSummary.Bloom(group.getBinary("bits", 0).getBytes, group.getLong("nulls", 0))
+    case _: SummaryKind.OfClass => ColumnSummary.OfClass(group.getBinary("content", 0).getBytes)
+  }
+
+  /** About how many bytes a summary takes: parts are cut before their files become too large. */
+  def sizeOf(summary: ColumnSummary): Long = summary match {
+    case ColumnSummary.Range(bounds, _) =>
+      bounds.fold(0L) { case (min, max) => min.length.toLong + max.length }
+    case ColumnSummary.ValueList(values, _) => values.iterator.map(_.length + 4L).sum
+    case ColumnSummary.Bloom(bits, _) => bits.length.toLong
+    case ColumnSummary.OfClass(content) => content.length.toLong
+  }
+}
+
+/**
+ * A data file of a table, as a snapshot lists it: a row of a part.
+ *
+ * @param path relative to the table's directory
+ * @param length in bytes
+ * @param modified when it was last modified, in milliseconds since 1970: whoever seals next opens only other files
+ * @param footerSha256 of its footer, with length and magic
+ * @param aadFileUnique none for a file without encryption
+ * @param sha256 of the whole file
+ * @param partition values of partition columns, from the names of directories; none for null
+ */
+final case class SealedFile(
+    path: String,
+    length: Long,
+    modified: Long,
+    footerSha256: Array[Byte],
+    aadFileUnique: Option[Array[Byte]],
+    sha256: Array[Byte],
+    rows: Long,
+    partition: Seq[(String, Option[String])]
+)
+
+/** Parquet files in memory, of any schema: the lists of parts and the files of indexes. */
+private[parts] object ListFile {
+
+  /**
+   * @param encryption none for a table without encryption
+   * @param fill fills a row
+   */
+  def write[A](schema: MessageType, rows: Seq[A], encryption: Option[FileEncryptionProperties])(
+      fill: (A, Group) => Unit
+  ): Array[Byte] = {
+    val output = new MemoryOutput
+    val groups = new SimpleGroupFactory(schema)
+    val writer = ExampleParquetWriter
+      .builder(output)
+      // Not Hadoop's configuration, which may name a crypto factory of its own.
+      .withConf(new Configuration(false))
+      .withType(schema)
+      .withCompressionCodec(CompressionCodecName.ZSTD)
+      .withEncryption(encryption.orNull)
+      .build()
+    try
+      rows.foreach { row =>
+        val group = groups.newGroup()
+        fill(row, group)
+        writer.write(group)
+      }
+    finally writer.close()
+    output.toArray
+  }
+
+  /**
+   * @param row what a row says
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_DAMAGED`, or why a key is missing
+   */
+  def read[A](
+      bytes: Array[Byte],
+      schema: MessageType,
+      decryption: Option[FileDecryptionProperties],
+      where: String
+  )(row: Group => A): Vector[A] =
+    try {
+      val builder: ParquetReader.Builder[Group] = new GroupReader(new MemoryInput(bytes))
+      builder.withDecryption(decryption.orNull).set(ReadSupport.PARQUET_READ_SCHEMA, schema.toString)
+      val reader = builder.build()
+      val rows = mutable.ArrayBuffer.empty[A]
+      try Iterator.continually(reader.read()).takeWhile(_ != null).foreach(rows += row(_))
+      finally reader.close()
+      rows.toVector
+    } catch {
+      case failed @ (_: IOException | _: RuntimeException) =>
+        throw PmeException.find(failed).getOrElse {
+          PmeErrors.snapshotDamaged(where, "the file is not readable", failed)
+        }
+    }
+
+  def bytes(group: Group, name: String): Option[Array[Byte]] =
+    if (group.getFieldRepetitionCount(name) == 0) None else Some(group.getBinary(name, 0).getBytes)
+
+  private final class GroupReader(file: MemoryInput) extends ParquetReader.Builder[Group](file) {
+    override protected def getReadSupport: ReadSupport[Group] = new GroupReadSupport
+  }
+}
+
+/** A Parquet file that is written in memory, so that its digest is known before it has a place. */
+private[parts] final class MemoryOutput extends OutputFile {
+  private val bytes = new ByteArrayOutputStream
+
+  def toArray: Array[Byte] = bytes.toByteArray
+
+  override def create(blockSizeHint: Long): PositionOutputStream = new PositionOutputStream {
+    override def getPos: Long = bytes.size.toLong
+    override def write(value: Int): Unit = bytes.write(value)
+    override def write(some: Array[Byte], from: Int, length: Int): Unit = bytes.write(some, from, length)
+  }
+  override def createOrOverwrite(blockSizeHint: Long): PositionOutputStream = create(blockSizeHint)
+  override def supportsBlockSize(): Boolean = false
+  override def defaultBlockSize(): Long = 0
+}
+
+/** A Parquet file that has been read whole, so that what was checked is what is parsed. */
+private[parts] final class MemoryInput(bytes: Array[Byte]) extends InputFile {
+  override def getLength: Long = bytes.length.toLong
+
+  override def newStream(): SeekableInputStream = {
+    val in = new MemoryInput.Stream(bytes)
+    new DelegatingSeekableInputStream(in) {
+      override def getPos: Long = in.position.toLong
+      override def seek(position: Long): Unit = in.moveTo(position.toInt)
+    }
+  }
+
+}
+
+private object MemoryInput {
+  private final class Stream(bytes: Array[Byte]) extends ByteArrayInputStream(bytes) {
+    def position: Int = pos
+    def moveTo(position: Int): Unit = pos = position
+  }
 }

@@ -1,20 +1,18 @@
 package io.pmeparquet.snapshot.parts
 
-import java.util.Collections
-
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.{FileDecryptionProperties, FileEncryptionProperties}
-import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, NamePattern, UnlistedColumns}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings, WriteSettings}
+import io.pmeparquet.parquet.admission.FileDecryption
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
-import io.pmeparquet.parquet.PmeCryptoFactory
+import io.pmeparquet.parquet.write.FileEncryption
 import io.pmeparquet.snapshot.manifest.IndexEntry
 
 /**
@@ -29,7 +27,7 @@ private[snapshot] final class PartKeys(
     directory: Path,
     conf: Configuration
 ) {
-  private val scopes = mutable.HashMap.empty[String, (WriteScope, Configuration)]
+  private val scopes = mutable.HashMap.empty[String, WriteScope]
 
   /**
    * The encryption properties of a new list.
@@ -46,33 +44,22 @@ private[snapshot] final class PartKeys(
     )
 
   private def properties(footerKey: String, key: String, path: Path, schema: MessageType) = {
-    // A scope for each key, so that each is wrapped once. The map keeps scopes in use until the last file is written.
-    val (scope, own) = scopes.getOrElseUpdate(
+    // A scope for each key, so that each is wrapped once.
+    val scope = scopes.getOrElseUpdate(
       key, {
-        val made = Scopes.forWrite(
-          WriteSettings(use, PartKeys.filesUnder(footerKey, key)),
-          directory.toUri.getPath,
-          conf
-        )
-        val own = new Configuration(conf)
-        PmeCryptoFactory.useForWrite(own, made)
-        made -> own
+        val settings = WriteSettings(use, PartKeys.filesUnder(footerKey, key))
+        Scopes.forWrite(settings, directory.toUri.getPath, conf)
       }
     )
-    if (scope.id != own.get(Scopes.WriteId)) throw new IllegalStateException("internal error: another scope")
-    val context = new WriteContext(schema, Collections.emptyMap[String, String])
-    new PmeCryptoFactory().getFileEncryptionProperties(own, path, context)
+    FileEncryption.of(scope, path, schema, conf)
   }
 }
 
 private[snapshot] object PartKeys {
 
   /** @param scope of a read that accepts parts: [[io.pmeparquet.snapshot.TableSnapshots.acceptingParts]] */
-  def forRead(scope: ReadScope, path: Path, conf: Configuration): Option[FileDecryptionProperties] = {
-    val own = new Configuration(conf)
-    PmeCryptoFactory.useForRead(own, scope)
-    Option(new PmeCryptoFactory().getFileDecryptionProperties(own, path))
-  }
+  def forRead(scope: ReadScope, path: Path, conf: Configuration): Option[FileDecryptionProperties] =
+    FileDecryption.admit(scope, path, conf)
 
   /** @param key of the group of an index; the footer's for a list */
   private def filesUnder(footerKey: String, key: String): FileSettings = {

@@ -1,7 +1,6 @@
 package io.pmeparquet.snapshot.xskipper
 
 import java.math.BigInteger
-import java.nio.{ByteBuffer, ByteOrder}
 
 import scala.util.Try
 
@@ -67,7 +66,11 @@ private[pmeparquet] object ExportedType {
     (leaf.getPrimitiveTypeName, leaf.getLogicalTypeAnnotation) match {
       case (INT32, null) => same(StoredType.Int)
       case (INT32, int: IntLogicalTypeAnnotation) if int.isSigned =>
-        same(Map[Int, StoredType](8 -> StoredType.Byte, 16 -> StoredType.Short)(_), int.getBitWidth)
+        same(int.getBitWidth match {
+          case 8 => StoredType.Byte
+          case 16 => StoredType.Short
+          case _ => StoredType.Int
+        })
       case (INT32, _: DateLogicalTypeAnnotation) => same(StoredType.Date)
       case (INT64, null) => same(StoredType.Long)
       case (INT64, int: IntLogicalTypeAnnotation) if int.isSigned => same(StoredType.Long)
@@ -82,16 +85,13 @@ private[pmeparquet] object ExportedType {
 
   private def same(of: StoredType): Option[ExportedType] = Some(new ExportedType(of, Some(_)))
 
-  private def same(narrow: Int => StoredType, bits: Int): Option[ExportedType] =
-    same(if (bits < 32) narrow(bits) else StoredType.Int)
-
   private def timestamp(unit: TimeUnit): Option[ExportedType] = unit match {
     case TimeUnit.MICROS => same(StoredType.Timestamp)
     case TimeUnit.MILLIS =>
       Some(
         new ExportedType(
           StoredType.Timestamp,
-          value => Try(StoredType.bytes(Math.multiplyExact(little(value).getLong, 1000L))).toOption
+          value => Try(StoredType.bytes(Math.multiplyExact(StoredType.little(value).getLong, 1000L))).toOption
         )
       )
     case TimeUnit.NANOS => None
@@ -101,8 +101,8 @@ private[pmeparquet] object ExportedType {
     StoredType.of(s"decimal(${decimal.getPrecision},${decimal.getScale})").collect {
       case of: StoredType.Decimal =>
         def unscaled(value: Array[Byte]) = leaf.getPrimitiveTypeName match {
-          case INT32 => BigInteger.valueOf(little(value).getInt.toLong)
-          case INT64 => BigInteger.valueOf(little(value).getLong)
+          case INT32 => BigInteger.valueOf(StoredType.little(value).getInt.toLong)
+          case INT64 => BigInteger.valueOf(StoredType.little(value).getLong)
           case _ => new BigInteger(value)
         }
         new ExportedType(
@@ -114,6 +114,4 @@ private[pmeparquet] object ExportedType {
             }
         )
     }
-
-  private def little(value: Array[Byte]) = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
 }

@@ -1,10 +1,23 @@
 package io.pmeparquet.snapshot.xskipper
 
-import org.apache.parquet.column.ColumnReader
+import java.io.IOException
+import java.math.BigInteger
+
+import scala.collection.mutable
+
+import org.apache.parquet.column.{ColumnDescriptor, ColumnReader}
+import org.apache.parquet.column.impl.ColumnReadStoreImpl
+import org.apache.parquet.column.page.PageReadStore
 import org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type}
-import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.BINARY
+import org.apache.parquet.schema.LogicalTypeAnnotation.{
+  DecimalLogicalTypeAnnotation,
+  TimeUnit,
+  TimestampLogicalTypeAnnotation
+}
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.parquet.summary.UnusedValues
 
 /**
  * How the column of an index is read from a file.
@@ -84,4 +97,123 @@ private[xskipper] object IndexColumn {
 
   private def group(of: Type): Option[GroupType] = if (of.isPrimitive) None else Some(of.asGroupType)
   private def isSingle(of: Type) = !of.isRepetition(Type.Repetition.REPEATED)
+}
+
+/**
+ * One leaf column of a row group, row by row, so that a store needs no more memory than its widest row.
+ *
+ * @param read reads the value at which a reader is
+ */
+private[xskipper] final class LeafRows[A](
+    pages: PageReadStore,
+    schema: MessageType,
+    leaf: ColumnDescriptor,
+    createdBy: String
+)(read: ColumnReader => A) {
+  private val column =
+    new ColumnReadStoreImpl(pages, UnusedValues, schema, createdBy).getColumnReader(leaf)
+  private var left = pages.getPageReader(leaf).getTotalValueCount
+
+  /** @throws IOException if there is no further row */
+  def next(): LeafRows.Row[A] = {
+    if (left == 0) throw new IOException("a column has fewer rows than its row group")
+    val values = mutable.ArrayBuffer.empty[A]
+    var highest = 0
+    var count = 0
+    do {
+      val level = column.getCurrentDefinitionLevel
+      highest = highest.max(level)
+      if (level == leaf.getMaxDefinitionLevel) {
+        if (count < LeafRows.MostValues) values += read(column)
+        count += 1
+      }
+      column.consume()
+      left -= 1
+    } while (left > 0 && column.getCurrentRepetitionLevel > 0)
+    LeafRows.Row(values.toVector, highest, count <= LeafRows.MostValues)
+  }
+}
+
+private[xskipper] object LeafRows {
+
+  /** A list with more values tells files apart too seldom to be worth the time. */
+  val MostValues = 10000
+
+  /**
+   * @param level the highest definition level
+   * @param isWhole whether these are all values
+   */
+  final case class Row[A](values: Vector[A], level: Int, isWhole: Boolean)
+}
+
+/** Reads the values of a store's column in the encoding of statistics, whatever type the store's writer gave it. */
+private[xskipper] object StoredValues {
+  private type Read = ColumnReader => Option[Array[Byte]]
+
+  /**
+   * What reads a value, or none for one that does not fit its type.
+   *
+   * @return none if a column of this type in Parquet does not hold such values
+   */
+  def reader(of: StoredType, in: PrimitiveType): Option[Read] = (of, in.getPrimitiveTypeName) match {
+    case (whole: StoredType.Whole, INT32) if whole.bits <= 32 => Some(int)
+    case (StoredType.Long, INT64) => Some(long)
+    case (StoredType.Date, INT32) => Some(int)
+    case (StoredType.Timestamp, INT96) => Some(column => Some(StoredType.bytes(micros96(column))))
+    case (StoredType.Timestamp, INT64) => unitOf(in).map(instant)
+    case (StoredType.Float, FLOAT) =>
+      Some(column => Some(StoredType.bytes(java.lang.Float.floatToRawIntBits(column.getFloat))))
+    case (StoredType.Double, DOUBLE) =>
+      Some(column => Some(StoredType.bytes(java.lang.Double.doubleToRawLongBits(column.getDouble))))
+    case (StoredType.Boolean, BOOLEAN) =>
+      Some(column => Some(Array[Byte](if (column.getBoolean) 1 else 0)))
+    case (StoredType.Text, BINARY) => Some(column => Some(column.getBinary.getBytes))
+    case (decimal: StoredType.Decimal, _) if scaleOf(in).contains(decimal.scale) =>
+      unscaled(in).map(read => column => decimalBytes(read(column), decimal))
+    case _ => None
+  }
+
+  private val int: Read = column => Some(StoredType.bytes(column.getInteger))
+  private val long: Read = column => Some(StoredType.bytes(column.getLong))
+
+  private def instant(unit: TimeUnit): Read = unit match {
+    case TimeUnit.MICROS => long
+    case TimeUnit.MILLIS => column => Some(StoredType.bytes(Math.multiplyExact(column.getLong, 1000L)))
+    case TimeUnit.NANOS => _ => None
+  }
+
+  private def unitOf(in: PrimitiveType) = in.getLogicalTypeAnnotation match {
+    case timestamp: TimestampLogicalTypeAnnotation if timestamp.isAdjustedToUTC => Some(timestamp.getUnit)
+    case _ => None
+  }
+
+  /** Nanoseconds of a day, then the Julian day. */
+  private def micros96(column: ColumnReader): Long = {
+    val bytes = StoredType.little(column.getBinary.getBytes)
+    val nanos = bytes.getLong()
+    Math.addExact(
+      Math.multiplyExact(bytes.getInt().toLong - JulianDayOf1970, MicrosOfDay),
+      Math.floorDiv(nanos, 1000L)
+    )
+  }
+
+  private def scaleOf(in: PrimitiveType) = in.getLogicalTypeAnnotation match {
+    case decimal: DecimalLogicalTypeAnnotation => Some(decimal.getScale)
+    case _ => None
+  }
+
+  private def unscaled(in: PrimitiveType): Option[ColumnReader => BigInteger] =
+    in.getPrimitiveTypeName match {
+      case INT32 => Some(column => BigInteger.valueOf(column.getInteger.toLong))
+      case INT64 => Some(column => BigInteger.valueOf(column.getLong))
+      case BINARY | FIXED_LEN_BYTE_ARRAY => Some(column => new BigInteger(column.getBinary.getBytes))
+      case _ => None
+    }
+
+  private def decimalBytes(unscaled: BigInteger, of: StoredType.Decimal) =
+    if (unscaled.abs.compareTo(BigInteger.TEN.pow(of.precision)) >= 0) None
+    else Some(StoredType.bytes(unscaled, of))
+
+  private val JulianDayOf1970 = 2440588L
+  private val MicrosOfDay = 86400L * 1000000L
 }

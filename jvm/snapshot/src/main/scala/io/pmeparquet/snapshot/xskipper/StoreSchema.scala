@@ -1,13 +1,11 @@
 package io.pmeparquet.snapshot.xskipper
 
-import java.io.IOException
-
 import scala.collection.JavaConverters._
 
-import com.fasterxml.jackson.core.{JsonFactory, JsonParser}
-import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.snapshot.manifest.StrictJson
 
 /**
  * What a file of a store says of itself, in the Spark schema of its footer.
@@ -74,10 +72,6 @@ private[snapshot] object StoreSchema {
     "com.ibm.metaindex.metadata.metadatastore.parquet.ParquetBaseClauseTranslator$BloomFilterMetaDataTypeUDT"
   )
 
-  private val mapper = new ObjectMapper(
-    new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
-  ).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-
   /** @throws io.pmeparquet.PmeException if it is not the schema of a store of a known version */
   def parse(text: String, where: String): StoreSchema = new StoreSchemaText(where).of(text)
 
@@ -104,16 +98,10 @@ private[snapshot] object StoreSchema {
       )
     }
 
-    private def parsed(text: String): JsonNode =
-      try {
-        if (text.length > MostChars) throw unusable(s"its schema has ${text.length} characters")
-        mapper.readTree(text)
-      } catch {
-        // Jackson's message may repeat content.
-        case bad @ (_: IOException | _: IllegalStateException) =>
-          throw unusable(s"its schema is not JSON (${bad.getClass.getSimpleName})")
-        case _: StackOverflowError => throw unusable("its schema is nested too deeply")
-      }
+    private def parsed(text: String): JsonNode = {
+      if (text.length > MostChars) throw unusable(s"its schema has ${text.length} characters")
+      StrictJson.parsed("its schema", unusable)(_.readTree(text))
+    }
 
     private def versionOf(id: JsonNode): Int =
       if (!id.has("version")) 0
@@ -173,7 +161,7 @@ private[snapshot] object StoreSchema {
     }
 
     private def known(of: Option[StoredType])(content: StoredType => StoreContent): StoreContent =
-      of.fold[StoreContent](StoreContent.Unknown("it has values of a type that is not judged"))(content)
+      of.fold[StoreContent](StoreContent.Unknown("it has values of a type that is not evaluated"))(content)
 
     /** Lists of `name:value` up to version 2, then objects. */
     private def parameters(node: JsonNode, version: Int): Map[String, String] =
@@ -199,4 +187,24 @@ private[snapshot] object StoreSchema {
 
     private def unusable(why: String): PmeException = PmeErrors.xskipperUnusable(where, why)
   }
+}
+
+/** The names of index columns in a store, which each version makes in its own way ("Column name generation"). */
+private[snapshot] object IndexName {
+
+  /**
+   * @param version of the store
+   * @param columns that the index is of, with dots between the parts of nested ones
+   * @param kind Xskipper's name of the index
+   */
+  def of(version: Int, columns: Seq[String], kind: String): String = version match {
+    case 0 => s"${columns.mkString(":")}_$kind"
+    case 1 => s"${columns.mkString("_")}_$kind"
+    case _ =>
+      val cleaned = columns.map(_.replace("#", "##").replace(".", "$#$"))
+      s"${cleaned.mkString("_")}_${kind}_${cleaned.map(_.length).mkString("-")}"
+  }
+
+  /** The column of a partition column's values, from version 4 on. */
+  def ofPartition(column: String): String = s"virtual_$column"
 }

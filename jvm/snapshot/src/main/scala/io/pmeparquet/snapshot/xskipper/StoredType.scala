@@ -14,67 +14,59 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
  * @param spark Spark's name of the type, in the JSON of schemas
  */
 private[pmeparquet] sealed abstract class StoredType(val spark: String) extends Serializable {
+  import StoredType._
 
   /** The column that summaries of this type are of, whatever type the data files have. */
-  def leaf(name: String): PrimitiveType
+  def leaf(name: String): PrimitiveType = {
+    val of = this match {
+      case whole: Whole if whole.bits < 32 => int32.as(LogicalTypeAnnotation.intType(whole.bits, true))
+      case Byte | Short | Int => int32
+      case Long => int64
+      case Float => optional(PrimitiveTypeName.FLOAT)
+      case Double => optional(PrimitiveTypeName.DOUBLE)
+      case Boolean => optional(PrimitiveTypeName.BOOLEAN)
+      case Text => optional(PrimitiveTypeName.BINARY).as(LogicalTypeAnnotation.stringType())
+      case Date => int32.as(LogicalTypeAnnotation.dateType())
+      case Timestamp => int64.as(LogicalTypeAnnotation.timestampType(true, TimeUnit.MICROS))
+      case decimal: Decimal =>
+        val stored =
+          if (decimal.precision <= 9) int32
+          else if (decimal.precision <= 18) int64
+          else optional(PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY).length(decimal.bytes)
+        stored.as(LogicalTypeAnnotation.decimalType(decimal.scale, decimal.precision))
+    }
+    of.named(name)
+  }
 }
 
 private[pmeparquet] object StoredType {
-  sealed abstract class Whole(spark: String, val bits: Int) extends StoredType(spark) {
-    override def leaf(name: String): PrimitiveType =
-      if (bits < 32) int32.as(LogicalTypeAnnotation.intType(bits, true)).named(name)
-      else if (bits == 32) int32.named(name)
-      else int64.named(name)
-  }
+  sealed abstract class Whole(spark: String, val bits: Int) extends StoredType(spark)
   case object Byte extends Whole("byte", 8)
   case object Short extends Whole("short", 16)
   case object Int extends Whole("integer", 32)
   case object Long extends Whole("long", 64)
-
-  case object Float extends StoredType("float") {
-    override def leaf(name: String): PrimitiveType = of(PrimitiveTypeName.FLOAT).named(name)
-  }
-  case object Double extends StoredType("double") {
-    override def leaf(name: String): PrimitiveType = of(PrimitiveTypeName.DOUBLE).named(name)
-  }
-  case object Boolean extends StoredType("boolean") {
-    override def leaf(name: String): PrimitiveType = of(PrimitiveTypeName.BOOLEAN).named(name)
-  }
+  case object Float extends StoredType("float")
+  case object Double extends StoredType("double")
+  case object Boolean extends StoredType("boolean")
 
   /** Spark's strings in binary order. A collation has another name. */
-  case object Text extends StoredType("string") {
-    override def leaf(name: String): PrimitiveType =
-      of(PrimitiveTypeName.BINARY).as(LogicalTypeAnnotation.stringType()).named(name)
-  }
+  case object Text extends StoredType("string")
 
   /** Days since 1970. */
-  case object Date extends StoredType("date") {
-    override def leaf(name: String): PrimitiveType =
-      int32.as(LogicalTypeAnnotation.dateType()).named(name)
-  }
+  case object Date extends StoredType("date")
 
   /** Microseconds since 1970. */
-  case object Timestamp extends StoredType("timestamp") {
-    override def leaf(name: String): PrimitiveType =
-      int64.as(LogicalTypeAnnotation.timestampType(true, TimeUnit.MICROS)).named(name)
-  }
+  case object Timestamp extends StoredType("timestamp")
 
   final case class Decimal(precision: Int, scale: Int) extends StoredType(s"decimal($precision,$scale)") {
-    override def leaf(name: String): PrimitiveType = {
-      val builder =
-        if (precision <= 9) int32
-        else if (precision <= 18) int64
-        else of(PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY).length(bytes)
-      builder.as(LogicalTypeAnnotation.decimalType(scale, precision)).named(name)
-    }
 
     /** The length of values that do not fit into 64 bits. */
     def bytes: Int = (BigInteger.TEN.pow(precision).subtract(BigInteger.ONE).bitLength + 8) / 8
   }
 
-  private def of(primitive: PrimitiveTypeName) = Types.primitive(primitive, Type.Repetition.OPTIONAL)
-  private def int32 = of(PrimitiveTypeName.INT32)
-  private def int64 = of(PrimitiveTypeName.INT64)
+  private def optional(of: PrimitiveTypeName) = Types.primitive(of, Type.Repetition.OPTIONAL)
+  private def int32 = optional(PrimitiveTypeName.INT32)
+  private def int64 = optional(PrimitiveTypeName.INT64)
 
   private val simple: Map[String, StoredType] =
     Seq(Byte, Short, Int, Long, Float, Double, Boolean, Text, Date, Timestamp)
@@ -90,7 +82,8 @@ private[pmeparquet] object StoredType {
     case name => simple.get(name)
   }
 
-  /** As `Statistics` hold values: plain, little-endian. */
+  /** Values as `Statistics` hold them: plain, little-endian. */
+  def little(value: Array[scala.Byte]): ByteBuffer = ByteBuffer.wrap(value).order(ByteOrder.LITTLE_ENDIAN)
   def bytes(value: scala.Int): Array[scala.Byte] =
     ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(value).array
   def bytes(value: scala.Long): Array[scala.Byte] =

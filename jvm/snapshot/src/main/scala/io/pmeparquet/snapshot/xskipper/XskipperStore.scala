@@ -1,13 +1,18 @@
 package io.pmeparquet.snapshot.xskipper
 
-import java.io.IOException
+import java.io.{Closeable, IOException}
 
 import scala.collection.mutable
+import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.parquet.column.page.PageReadStore
+import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.columns.ColumnProtection
+import io.pmeparquet.parquet.file.{RowGroupReader, SplitReader}
 import io.pmeparquet.parquet.scope.ReadScope
 
 /**
@@ -17,6 +22,7 @@ import io.pmeparquet.parquet.scope.ReadScope
  * @param scope opens its files
  */
 private[pmeparquet] final class XskipperStore(directory: Path, scope: ReadScope, conf: Configuration) {
+  import XskipperStore.reporting
 
   /**
    * Reads what the store says of each data file. It may say several things of one file: a refresh of Xskipper's first
@@ -37,14 +43,6 @@ private[pmeparquet] final class XskipperStore(directory: Path, scope: ReadScope,
     problems.toVector
   }
 
-  private def reporting[A](report: String => Any)(step: => A): Option[A] =
-    try Some(step)
-    catch {
-      case failed @ (_: PmeException | _: IOException | _: RuntimeException) =>
-        report(failed.getMessage)
-        None
-    }
-
   private def files(): Seq[Path] = {
     val all = directory.getFileSystem(conf).listStatus(directory).filter(isFile)
     val bytes = all.map(_.getLen).sum
@@ -62,6 +60,206 @@ private[pmeparquet] final class XskipperStore(directory: Path, scope: ReadScope,
 
 private[pmeparquet] object XskipperStore {
 
+  /** The result of a step; none, with a report, if it fails. */
+  private[xskipper] def reporting[A](report: String => Any)(step: => A): Option[A] =
+    try Some(step)
+    catch {
+      case failed @ (_: PmeException | _: IOException | _: RuntimeException) =>
+        report(failed.getMessage)
+        None
+    }
+
   /** A store is read on the driver. */
   private val MostBytes = 1024L * 1024 * 1024
+}
+
+/** What a store says of one data file. */
+private[pmeparquet] final case class StoreRow(id: FileId, summaries: Seq[(StoreIndex, StoredSummary)])
+
+/**
+ * A file of a store: a row for each data file, a column for each index. It is read as any file of ours, so that nothing
+ * in it can take more memory or time than its size allows.
+ *
+ * @param report gets what cannot be used, and why
+ * @throws io.pmeparquet.PmeException if the file cannot be used
+ */
+private[xskipper] final class StoreFile(
+    path: Path,
+    scope: ReadScope,
+    conf: Configuration,
+    report: String => Unit
+) extends Closeable {
+  private val reader = new SplitReader(scope, path, conf)
+  private val where = path.toString
+  private val schema: MessageType = reader.metadata.getSchema
+
+  val stated: StoreSchema =
+    try {
+      val text = Option(reader.metadata.getKeyValueMetaData.get(StoreSchema.Key)).getOrElse {
+        throw PmeErrors.xskipperUnusable(where, s"its footer has no entry ${StoreSchema.Key}")
+      }
+      val found = StoreSchema.parse(text, where)
+      // Its columns may be encrypted in another way than it says, by who swapped its footer's text or key.
+      found.encryption.foreach { encryption =>
+        if (!reader.footerMasterKey.contains(encryption.footerKey))
+          throw PmeErrors.xskipperUnusable(
+            where,
+            s"it states footer key '${encryption.footerKey}', which is not the one of its footer"
+          )
+      }
+      found
+    } catch {
+      case failed: Throwable =>
+        reader.close()
+        throw failed
+    }
+
+  private lazy val protections = reader.protections
+
+  /**
+   * @param wanted which indexes to read; others need no key
+   * @throws io.pmeparquet.PmeException if the names of data files cannot be read
+   */
+  def foreach(wanted: StoreIndex => Boolean)(each: StoreRow => Unit): Unit = {
+    val ids = groupsOf(Seq(StoreSchema.IdField))
+    val indexes = stated.indexes.filter(wanted).flatMap(opened)
+    ids.indices.foreach { at =>
+      val names = leaf(ids(at).pages(None), Seq(StoreSchema.IdField))(_.getBinary.toStringUsingUTF8)
+      val cells = indexes.map { case (column, groups) => new Cells(column, groups(at)) }
+      var left = ids(at).rowCount
+      while (left > 0) {
+        val name = names.next().values.headOption.flatMap(FileId.parse)
+        val summaries =
+          cells.flatMap(one => one.next().map(found => one.column.index -> found)).toVector
+        name.foreach(id => each(StoreRow(id, summaries)))
+        left -= 1
+      }
+    }
+  }
+
+  /** An index with its row groups; none, with a report, if it cannot be used. One missing key costs one index. */
+  private def opened(index: StoreIndex): Option[(IndexColumn, Vector[RowGroupReader])] =
+    reporting(index) {
+      requireKey(index)
+      val column = IndexColumn.of(index, schema, where)
+      column -> groupsOf(Seq(index.field))
+    }
+
+  private def requireKey(index: StoreIndex): Unit = {
+    val own = protections.filter(_._1.head == index.field).map(_._2)
+    index.key.foreach { label =>
+      val isUnderIt = own.forall {
+        case ColumnProtection.ColumnKey(key) => key == label
+        case ColumnProtection.FooterKey => reader.footerMasterKey.contains(label)
+        case ColumnProtection.Plaintext => false
+      }
+      if (!isUnderIt || own.isEmpty)
+        throw PmeErrors.xskipperUnusable(
+          where,
+          s"it states key '$label' for column '${index.field}', which is not the key of that column"
+        )
+    }
+  }
+
+  private def reporting[A](index: StoreIndex)(step: => A): Option[A] =
+    XskipperStore.reporting(why => report(s"index ${index.kind} of ${index.columns.mkString(", ")}: $why"))(
+      step
+    )
+
+  private def groupsOf(fields: Seq[String]): Vector[RowGroupReader] =
+    reader.rowGroups(0L, Long.MaxValue, messageOf(fields), filter = None, vectorized = false).toVector
+
+  private def messageOf(fields: Seq[String]) =
+    new MessageType(schema.getName, fields.map(field => schema.getType(Array(field): _*)).asJava)
+
+  private def leaf[A](pages: PageReadStore, column: Seq[String])(
+      read: org.apache.parquet.column.ColumnReader => A
+  ): LeafRows[A] =
+    new LeafRows(
+      pages,
+      messageOf(Seq(column.head)),
+      schema.getColumnDescription(column.toArray),
+      reader.metadata.getCreatedBy
+    )(read)
+
+  /** The summaries of an index in a row group. */
+  private final class Cells(val column: IndexColumn, group: RowGroupReader) {
+    private var rows: Option[Seq[LeafRows[Option[Array[Byte]]]]] = reporting(column.index) {
+      val pages = group.pages(None)
+      column.leaves.map { case (path, read) => leaf(pages, path)(read) }
+    }
+
+    /** None for a row of which it says nothing, and for all rows after damage. */
+    def next(): Option[StoredSummary] = rows.flatMap { leaves =>
+      val found = reporting(column.index)(column.summary(leaves.map(_.next())))
+      if (found.isEmpty) rows = None
+      found.flatten
+    }
+  }
+
+  override def close(): Unit = reader.close()
+}
+
+/**
+ * What a store calls a data file: `<path>#<modification time>`, without scheme and bucket, or `cos://<bucket>/<path>#…`.
+ *
+ * @param bucket none if the id names none: the file may then be in any
+ * @param path absolute, and decoded
+ * @param modified in milliseconds since 1970
+ */
+private[pmeparquet] final case class FileId(bucket: Option[String], path: String, modified: Long)
+
+private[pmeparquet] object FileId {
+  private val Cos = "cos://"
+
+  /** None for a text that is no id, or says nothing of the file's time. */
+  def parse(text: String): Option[FileId] = {
+    // A path may have a number sign, too.
+    val at = text.lastIndexOf('#')
+    val time = if (at < 0) "" else text.substring(at + 1)
+    if (at <= 0 || !time.matches("[1-9][0-9]{0,17}")) None
+    else {
+      val place = text.substring(0, at)
+      if (place.startsWith("/")) Some(FileId(None, place, time.toLong))
+      else if (!place.startsWith(Cos)) None
+      else {
+        val rest = place.substring(Cos.length)
+        val slash = rest.indexOf('/')
+        if (slash <= 0) None else Some(FileId(Some(rest.take(slash)), rest.drop(slash), time.toLong))
+      }
+    }
+  }
+
+  /**
+   * The ids that describe a file.
+   *
+   * @param file qualified
+   * @param store the directory of the store, qualified: an id without a bucket can only mean a file where the store
+   *   itself is, or a file of another bucket with the same path would be taken for it
+   */
+  def of(file: Path, modified: Long, store: Path): Seq[FileId] = {
+    val uri = file.toUri
+    def isWhereStoreIs = {
+      def place(path: Path) =
+        (Option(path.toUri.getScheme).map(_.toLowerCase), Option(path.toUri.getAuthority))
+      place(file) == place(store)
+    }
+    val unnamed = if (isWhereStoreIs) Seq(FileId(None, uri.getPath, modified)) else Nil
+    val named = Option(uri.getAuthority).filter(_ => uri.getScheme == "cos").map { authority =>
+      FileId(Some(containerOf(authority)), uri.getPath, modified)
+    }
+    unnamed ++ named
+  }
+
+  /** The id that a store has for a file. */
+  def text(path: Path, modified: Long): String = s"${path.toUri.getPath}#$modified"
+
+  /** Xskipper's id of a table. */
+  def table(path: Path): String = path.toUri.getPath.stripSuffix("/")
+
+  /** The bucket in the authority `<bucket>.<service>`. */
+  private def containerOf(authority: String) = {
+    val dot = authority.lastIndexOf('.')
+    if (dot <= 0) authority else authority.take(dot)
+  }
 }

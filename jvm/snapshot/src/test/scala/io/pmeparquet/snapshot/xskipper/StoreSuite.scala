@@ -66,7 +66,8 @@ abstract class StoreSuite extends TableSuite {
       types: Map[String, StoredType],
       conditions: FilterPredicate*
   ): Set[String] = {
-    val judge = new StoreJudge(conditions, types.map { case (name, of) => Seq(name) -> of }, TestSketches)
+    val judge =
+      new StoreEvaluation(conditions, types.map { case (name, of) => Seq(name) -> of }, TestSketches)
     rows
       .filter { row =>
         val summaries = row.summaries

@@ -154,7 +154,7 @@ object KeyUsage {
 
   private def missing(table: DeltaContents): Looked = table.missing.map { file =>
     val failed = PmeErrors.liveFileMissing(file.toString, table.said.version)
-    ListedFile(file.toString, table.said.lengths(file), 0, hasMaterialBeside = false) ->
+    ListedFile(file.toString, table.said.lengths(file), 0, hasExternalMaterial = false) ->
       Left(FileFailure(failed.condition.name, failed.getMessage))
   }
 

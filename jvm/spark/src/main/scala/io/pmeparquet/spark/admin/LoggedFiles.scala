@@ -32,7 +32,7 @@ object LoggedFiles {
       options: java.util.Map[String, String]
   ): DataFrame = Progress.unwatching(PmeSparkException.translated {
     val listed = files.select("path", "size", "modificationTime").collect().toSeq.map { row =>
-      ListedFile(at(table, row.getString(0)), row.getLong(1), row.getLong(2), hasMaterialBeside = false)
+      ListedFile(at(table, row.getString(0)), row.getLong(1), row.getLong(2), hasExternalMaterial = false)
     }
     val looked = KeyUsage.looked(session, listed, options.asScala.toMap)
     session.createDataFrame(FilesAlike.rowsWithFooters(looked).asJava, FilesAlike.schema)
@@ -52,7 +52,7 @@ object LoggedFiles {
       options: java.util.Map[String, String]
   ): DataFrame = Progress.unwatching(PmeSparkException.translated {
     val files = paths.asScala.toSeq.zip(lengths.asScala.map(_.longValue)).map { case (path, length) =>
-      ListedFile(path, length, modified = 0, hasMaterialBeside = false)
+      ListedFile(path, length, modified = 0, hasExternalMaterial = false)
     }
     val rows = KeyUsage.looked(session, files, options.asScala.toMap).map {
       case (file, Right(FileUse(_, true, Some(columns)))) =>

@@ -5,7 +5,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.options.{OptionSpec, PmeOptions}
-import io.pmeparquet.parquet.alone.ConfiguredKeys
+import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.spark.rules.CryptoFactory
 import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.PmeErrors

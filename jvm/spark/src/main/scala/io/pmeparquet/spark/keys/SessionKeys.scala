@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.alone.{ConfigurationDesks, KeyGeneration}
+import io.pmeparquet.parquet.standalone.{ConfigurationBroker, KeyGeneration}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
@@ -52,7 +52,7 @@ private[spark] object SessionKeys {
     val user =
       sessions.synchronized(sessions.values.asScala.headOption).getOrElse(UserGroupInformation.getCurrentUser)
     val ask: PrivilegedAction[Array[Byte]] =
-      () => ConfigurationDesks.answer(new String(request, UTF_8), configurations, route)
+      () => ConfigurationBroker.answer(new String(request, UTF_8), configurations, route)
     s"${route.endpoint}$Separator".getBytes(UTF_8) ++ user.doAs(ask)
   }
 

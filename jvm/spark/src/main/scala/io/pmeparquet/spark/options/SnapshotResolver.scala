@@ -10,7 +10,7 @@ import io.pmeparquet.keys.{Kms, KmsUse}
 import io.pmeparquet.options.{OptionValues, PmeOptions, ReadSettings, SnapshotSettings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 import io.pmeparquet.snapshot.{SnapshotDirectory, TableSnapshots, Version}
-import io.pmeparquet.snapshot.seal.{HmacSealer, SealCheck, Sealer, SignatureSealer, VerifyKey}
+import io.pmeparquet.snapshot.manifest.{HmacSealer, SealCheck, Sealer, SignatureSealer, VerifyKey}
 import io.pmeparquet.PmeErrors
 
 /**

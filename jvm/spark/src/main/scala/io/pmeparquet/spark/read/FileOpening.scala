@@ -9,7 +9,7 @@ import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.SparkThrowable
 
 import io.pmeparquet.parquet.bytes.ParquetFailures
-import io.pmeparquet.parquet.file.{FileGate, FileSeal}
+import io.pmeparquet.parquet.file.{FileSeal, PreReadCheck}
 import io.pmeparquet.parquet.schema.WantedColumns
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.UndecodedRecord
@@ -27,7 +27,7 @@ private[spark] final class FileOpening private (
     columns: WantedColumns,
     val seal: Option[Broadcast[FileSeal]]
 ) extends SplitGate {
-  @transient private lazy val gate = new FileGate(scope, columns, seal.map(_.value))
+  @transient private lazy val gate = new PreReadCheck(scope, columns, seal.map(_.value))
 
   override def pass(split: PartitionedFile): Unit =
     try gate.check(split.toPath, split.start, split.length, split.fileSize, conf.value.value)

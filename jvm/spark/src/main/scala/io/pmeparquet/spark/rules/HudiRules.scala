@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, UnlistedColumns}
 import io.pmeparquet.options.NamedKeys
-import io.pmeparquet.parquet.alone.ConfiguredKeys
+import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.spark.session.{DeltaClasses, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 

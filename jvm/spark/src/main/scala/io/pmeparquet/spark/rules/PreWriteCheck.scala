@@ -13,7 +13,7 @@ import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationComm
 import org.apache.spark.sql.types.{StructField, StructType}
 
 import io.pmeparquet.columns.ColumnKeys
-import io.pmeparquet.parquet.alone.ConfiguredKeys
+import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.options.{ConfResolver, PreparedWrite}
 import io.pmeparquet.spark.orc.OrcFormat

@@ -21,7 +21,7 @@ import io.pmeparquet.spark.session.SparkAccess
 
 /**
  * Judges the files of a table by the indexes of its snapshot. Spark makes predicates of a query's filters
- * ([[FilterTranslation]]), and `FileJudge` compares them with what the indexes say of a file. A file is left out only if
+ * ([[FilterTranslation]]), and `FileEvaluation` compares them with what the indexes say of a file. A file is left out only if
  * they prove that no row matches. ''Driver only.''
  *
  * @param schema of the relation's data columns
@@ -61,7 +61,7 @@ private[spark] final class FileSkipping private (
         .flatMap(index => table.summaries(index.entry).map(new ReadIndex(index, _)))
         .groupBy(_.index.entry.column)
       // Together: a condition that rejects nulls helps another one of the same column.
-      val judge = new FileJudge(predicates.reduceLeft(FilterApi.and), new LoadedClasses)
+      val judge = new FileEvaluation(predicates.reduceLeft(FilterApi.and), new LoadedClasses)
       file => judge.holdsNone(known(file, columns), file.rows)
     }
   }

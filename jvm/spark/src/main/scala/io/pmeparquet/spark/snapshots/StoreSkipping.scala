@@ -16,7 +16,14 @@ import org.slf4j.LoggerFactory
 
 import io.pmeparquet.parquet.schema.PredicateColumns
 import io.pmeparquet.parquet.summary.Proof
-import io.pmeparquet.snapshot.xskipper.{FileId, StoreContent, StoreIndex, StoreJudge, StoreRow, StoredType}
+import io.pmeparquet.snapshot.xskipper.{
+  FileId,
+  StoreContent,
+  StoreEvaluation,
+  StoreIndex,
+  StoreRow,
+  StoredType
+}
 import io.pmeparquet.spark.options.{ConfResolver, StoreResolver}
 import io.pmeparquet.spark.session.SparkAccess
 
@@ -74,7 +81,7 @@ private[spark] final class StoreSkipping private (
   private def judge(conditions: Seq[FilterPredicate], named: Seq[Column]): Judge = {
     val used = conditions.flatMap(PredicateColumns.of(_).map(_.toArray.toSeq)).toSet
     val types = named.map(one => one.path -> one.of).toMap
-    val judge = new StoreJudge(conditions, types, Sketches)
+    val judge = new StoreEvaluation(conditions, types, Sketches)
     val proofs = mutable.HashMap.empty[FileId, Option[Proof]]
     val problems = store.store.foreach(isWanted(_, used)) { row =>
       // One row that proves nothing is enough to read the file.

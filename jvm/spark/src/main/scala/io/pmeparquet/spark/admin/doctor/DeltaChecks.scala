@@ -9,8 +9,8 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.options.PmeOptions
-import io.pmeparquet.parquet.alone.LogTrial
 import io.pmeparquet.parquet.scope.KeyCalls
+import io.pmeparquet.parquet.standalone.LogTrial
 import io.pmeparquet.spark.admin.job.FileJob
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.session.{FormatName, GuardSetting, SparkAccess}

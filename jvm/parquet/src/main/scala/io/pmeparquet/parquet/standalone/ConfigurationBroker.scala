@@ -1,0 +1,133 @@
+package io.pmeparquet.parquet.standalone
+
+import java.security.PrivilegedAction
+import java.util.concurrent.ConcurrentHashMap
+import java.util.ServiceLoader
+
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.security.UserGroupInformation
+import org.slf4j.LoggerFactory
+
+import io.pmeparquet.{AesKey, PmeException, RecentValues}
+import io.pmeparquet.keys._
+import io.pmeparquet.kms.KmsAccess
+import io.pmeparquet.material.SharedKeks
+import io.pmeparquet.options.{OptionValues, PmeOptions, Settings}
+import io.pmeparquet.parquet.scope.{Expiring, Scopes}
+
+/**
+ * Keys from the driver for those who have a Hadoop configuration and nothing else. An executor says which configuration
+ * it has, by a digest. The driver answers only if a session of its own has the same, and opens the KMS with that of the
+ * session: what a table or a task says of a KMS is never used.
+ */
+private[pmeparquet] object ConfigurationBroker {
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+
+  /** The key broker for who has this configuration; none if this process calls the KMS itself. */
+  private[standalone] def find(conf: Configuration, values: OptionValues): Option[KeyDesk] =
+    if (!mayAsk(values)) None
+    else {
+      lazy val request = ConfigurationIdentity.requestOf(conf)
+      routes.iterator.flatMap(ask(_, request).iterator).take(1).toList.headOption
+    }
+
+  /** Whether the options let the driver call the KMS. */
+  private[standalone] def mayAsk(values: OptionValues): Boolean =
+    values.choice(PmeOptions.CallFrom) != "executor" && !isDirect(values)
+
+  private def ask(route: ConfigurationRoute, request: => String): Option[KeyDesk] =
+    try route.desk(request)
+    catch {
+      // An engine that is not on the class path.
+      case _: LinkageError => None
+    }
+
+  // Only KMSs that are in the process itself give keys out.
+  private def isDirect(values: OptionValues) = values.choice(PmeOptions.KeyManagement) == "direct"
+
+  /** None where the engine is missing that an implementation needs. */
+  private lazy val routes: Seq[ConfigurationRoute] =
+    try
+      ServiceLoader
+        .load(classOf[ConfigurationRoute], classOf[KeyDesk].getClassLoader)
+        .iterator()
+        .asScala
+        .toList
+    catch {
+      case failed @ (NonFatal(_) | _: LinkageError) =>
+        log.info(s"This process calls the KMS itself: no engine answers (${failed.getClass.getSimpleName})")
+        Nil
+    }
+
+  private final class Opened(val source: RenewedSource, val keks: SharedKeks, val broker: KeyDesk)
+      extends Expiring {
+    override def sweep(): Unit = {
+      source.sweep()
+      keks.sweep()
+    }
+  }
+  private val opened = new ConcurrentHashMap[String, Opened]
+
+  /**
+   * Answers a request for the key broker of a configuration. Brokers stay open as long as the driver: executors may keep them.
+   * ''Driver only.''
+   *
+   * @param request as [[ConfigurationIdentity.requestOf]] makes it
+   * @param own the configurations of the driver's sessions
+   */
+  def answer(request: String, own: => Seq[Configuration], route: => KeyRoute): Array[Byte] =
+    KeyDesk.handedOver(
+      try
+        Right(
+          Option(opened.get(request))
+            .orElse(
+              found(request, own).map(conf => opened.computeIfAbsent(request, _ => open(conf, route)))
+            )
+            .map(_.broker)
+        )
+      catch { case failed: PmeException => Left(failed) }
+    )
+
+  private def found(request: String, own: => Seq[Configuration]): Option[Configuration] = {
+    val (digest, generation) = ConfigurationIdentity.in(request)
+    if (generation.forall(KeyGeneration.isKnown)) own.find(ConfigurationIdentity.of(_) == digest) else None
+  }
+
+  private def open(conf: Configuration, route: KeyRoute): Opened = {
+    val lifetimeMillis = Settings.lifetimeMillis(ConfigurationOptions.of(conf))
+    val user = UserGroupInformation.getCurrentUser
+    val openKms: PrivilegedAction[KmsSource] = () => {
+      val settings = ConfigurationOptions.kms(ConfigurationOptions.of(conf), conf)
+      new KmsSource(KmsAccess.open(settings, conf), lifetimeMillis)
+    }
+    val source = new RenewedSource(lifetimeMillis, () => user.doAs(openKms))
+    val keks = new SharedKeks(source, lifetimeMillis)
+    val made =
+      new Opened(source, keks, KeyDesks.open(source, route, KeyGrants.toConfiguration, Some(keks)))
+    Scopes.sweepAlso(made)
+    made
+  }
+}
+
+/** A KMS that is opened again after the lifetime of its keys, so that changed secrets are found. */
+private[standalone] final class RenewedSource(lifetimeMillis: Long, open: () => KmsSource) extends KeySource {
+  private val current = new RecentValues[Unit, KmsSource](1, lifetimeMillis)
+
+  private def source: KmsSource = current.get(())(open())
+
+  override def describe: String = source.describe
+  override def instance: (String, String) = source.instance
+  override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, LentKey]] =
+    source.unwrap(keys, where)
+  override def wrap(key: AesKey, masterKeyId: String, where: String): String =
+    source.wrap(key, masterKeyId, where)
+  override def directKey(id: String, where: String): Option[AesKey] = source.directKey(id, where)
+
+  def sweep(): Unit = {
+    current.find(()).foreach(_.sweep())
+    current.sweep()
+  }
+}
