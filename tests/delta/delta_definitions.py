@@ -79,8 +79,8 @@ def frames(job: Job) -> None:
     attempt(job, "statistics session", partial(saved, rows, place / "loud"))
     attempt(job, "partition save", lambda: saved(rows, place / "loud", by=["ssn"], indexed="0"))
     attempt(job, "saved silently", lambda: saved(rows, place / "saved", indexed="1"))
-    stream = own.readStream.format("rate-micro-batch").option("rowsPerBatch", "2").load()
-    stream = stream.selectExpr("value AS id", "'x' AS ssn").writeStream.format("delta")
+    read = own.readStream.format("rate-micro-batch").option("rowsPerBatch", "2").load()
+    stream = read.selectExpr("value AS id", "'x' AS ssn").writeStream.format("delta")
     stream = stream.option("checkpointLocation", str(job.work / "loud-stream")).trigger(once=True)
     attempt(job, "statistics stream", lambda: stream.start(str(place / "loud")).awaitTermination())
     framed = "CREATE TABLE {} USING delta OPTIONS ('parquet.encryption.footer.key' = 'footer') AS SELECT 1L AS id"

@@ -5,7 +5,17 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._delta_tables.settings import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, GUARD, JAVA, OUR_FACTORY, PREFIX
+from pme_parquet._delta_tables.settings import (
+    CARRIED,
+    CATALOG,
+    DELTA,
+    FACTORY,
+    FOOTER,
+    GUARD,
+    JAVA,
+    OUR_FACTORY,
+    PREFIX,
+)
 from pme_parquet._encryption import encryption_of
 from pme_parquet._spark import jars
 from pme_parquet._spark.session import EXTENSIONS, JARS, already_set, connected, runs_elsewhere

@@ -37,22 +37,7 @@ def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]
         NoKeyError: no footer key is named.
         BadOptionError: `enc` and the session differ, or table properties cannot have an attribute of `enc`.
     """
-    conf = table.configuration()
-    if conf.get(FACTORY) != OUR_FACTORY:
-        raise UnsupportedError(
-            f"{where}: this session has no crypto factory of pme-parquet, so Delta would write plaintext. Start it "
-            f"with spark.hadoop.{FACTORY}={OUR_FACTORY}; {_DOCS}"
-        )
-    if EXTENSION not in (table.spark.conf.get(EXTENSIONS, "") or ""):
-        raise UnsupportedError(
-            f"{where}: this session has no {EXTENSION} in {EXTENSIONS}, which refuses statements that would "
-            f"make protected columns readable. {_DOCS}"
-        )
-    if table.spark.sparkContext.getConf().get(GUARD[0]) != GUARD[1]:
-        raise UnsupportedError(
-            f"{where}: Delta commits without the guard that keeps values of protected columns out of its log. Start the "
-            f"application with {GUARD[0]}={GUARD[1]}, or with {EXTENSION} in its first session. {_DOCS}"
-        )
+    conf = _required(table, where)
     own = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(PREFIX)).items()}
     java = {name.lower(): value for name, value in dict(conf.getPropsWithPrefix(JAVA)).items()}
     given = enc.options()
@@ -84,6 +69,28 @@ def effective(table: LoggedTable, enc: Encryption, where: str) -> dict[str, str]
         )
     made = {name: value for name, value in given.items() if name in CARRIED - {"uniformKey"}}
     return made | {"footerKey": footer, "keyManagement": "envelope"} | reading(conf)
+
+
+def _required(table: LoggedTable, where: str) -> Any:  # noqa: ANN401 py4j is untyped
+    """The configuration of a session that has what Delta needs to encrypt."""
+    conf = table.configuration()
+    if conf.get(FACTORY) != OUR_FACTORY:
+        raise UnsupportedError(
+            f"{where}: this session has no crypto factory of pme-parquet, so Delta would write plaintext. Start it "
+            f"with spark.hadoop.{FACTORY}={OUR_FACTORY}; {_DOCS}"
+        )
+    if EXTENSION not in (table.spark.conf.get(EXTENSIONS, "") or ""):
+        raise UnsupportedError(
+            f"{where}: this session has no {EXTENSION} in {EXTENSIONS}, which refuses statements that would "
+            f"make protected columns readable. {_DOCS}"
+        )
+    if table.spark.sparkContext.getConf().get(GUARD[0]) != GUARD[1]:
+        raise UnsupportedError(
+            f"{where}: Delta commits without the guard that keeps values of protected columns out of its log. Start "
+            f"the application with {GUARD[0]}={GUARD[1]}, or with {EXTENSION} in its first session. "
+            f"{_DOCS}"
+        )
+    return conf
 
 
 def _require_same(name: str, value: str, own: dict[str, str], where: str) -> None:

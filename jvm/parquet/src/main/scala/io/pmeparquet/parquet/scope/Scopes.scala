@@ -8,11 +8,11 @@ import scala.reflect.ClassTag
 import org.apache.hadoop.conf.Configuration
 import org.slf4j.LoggerFactory
 
+import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.keys._
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.material.{JobKeks, KeyMaterial}
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
-import io.pmeparquet.{Audience, PmeErrors}
 
 /** Makes scopes on the driver, and finds them by the id in a Hadoop configuration. */
 object Scopes {
