@@ -74,7 +74,7 @@ def constraints(job: Job) -> None:
     again = own.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn").write.format("delta")
     attempt(job, "statistics table", lambda: again.options(**shown).saveAsTable("shown"))
     own.spark.conf.set(f"{DEFAULTS}constraints.c", f"ssn <> '{CANARY}'")
-    own.note("check default", f"CREATE TABLE {made('checked')} {listed} TBLPROPERTIES ({SILENT})")
+    own.note("check default", f"CREATE TABLE {made('checked-default')} {listed} TBLPROPERTIES ({SILENT})")
 
 
 def versions(job: Job) -> None:

@@ -150,6 +150,7 @@ def test_a_session_for_delta_has_all_that_encrypts_and_no_keys_of_columns(monkey
         "spark.jars.packages": "a:b:1,io.delta:delta-spark_4.2_2.13:4.4.0",
         "spark.sql.extensions": f"com.example.Own,{EXTENSION},io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.delta.logStore.class": "io.pmeparquet.delta.PmeLogStore",
         "spark.hadoop.parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFactory",
         "spark.hadoop.pme-parquet.kms": "keystore",
         "spark.hadoop.pme-parquet.kms.keystore.path": "keys.p12",

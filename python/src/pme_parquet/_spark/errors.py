@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _CLASSIC = "pyspark.errors.exceptions.captured"
 _CONNECT = "pyspark.errors.exceptions.connect"
 _CONNECT_CLIENT = "pyspark.sql.connect.client.core"  # imports convert_exception by name
+_WITH_TEXTS = {"PmeException", "PmeSparkException"}
 _MARK = "_pme_parquet"
 _LONGEST_CHAIN = 32
 _FRAMES = 8
@@ -92,7 +93,9 @@ def _found_in_classic(converted: Any, java: Any, *_: Any) -> tuple[str, Any] | N
     for cause in _causes(java):
         message = str(cause.getMessage())
         if message.startswith("[PME_") and str(cause.getClass().getName()).startswith("io.pmeparquet."):
-            return str(cause.textFor(current())), cause
+            # The clients of other key tools throw exceptions of their own, with one text.
+            has_texts = str(cause.getClass().getSimpleName()) in _WITH_TEXTS
+            return str(cause.textFor(current())) if has_texts else message, cause
     text = getattr(converted, "_desc", None) or getattr(converted, "desc", None) or ""
     return (
         _in_texts([text], java)
