@@ -31,6 +31,9 @@ def partitions(job: Job) -> None:
     table = made("partitioned")
     job.sql(f"CREATE TABLE {table} (id LONG, ssn STRING, day STRING) USING delta PARTITIONED BY (ssn)")
     job.note("partition altered", f"ALTER TABLE {table} SET TBLPROPERTIES {ONLY_KEYS}, {SILENT})")
+    # The new definition names no keys, and files are written before its commit.
+    by_value = f"PARTITIONED BY (ssn) AS SELECT 1L AS id, '{CANARY}' AS ssn"
+    job.note("partition replaced", f"CREATE OR REPLACE TABLE {job.table('replaced')} USING delta {by_value}")
     job.note(
         "partition_other",
         f"CREATE TABLE {made('day')} (day STRING, id LONG, ssn STRING) USING delta PARTITIONED BY (day) "
@@ -177,6 +180,7 @@ def tags(job: Job) -> None:
         collected(openly, create)
     insert = f"INSERT INTO {table} VALUES (6, 'a')"
     job.note("tags unlisted", insert)
+    job.note("tags_read", f"CREATE TEMP VIEW tagged AS SELECT * FROM {table}")
     for name, listed in {"prefix": "team.*", "no_prefix": "fs.own, team.*", "listed": "team.*, fs.owner"}.items():
         job.spark.conf.set(setting, listed)
         job.note(f"tags {name}", insert)

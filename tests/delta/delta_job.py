@@ -86,7 +86,7 @@ def invented(job: Job, name: str, operation: str) -> None:
     delta = jvm.org.apache.spark.sql.delta
     log = delta.DeltaLog.forTable(job.spark._jsparkSession, job.place(name))
     transaction = log.startTransaction()
-    none = jvm.scala.collection.immutable.List.empty()
+    none = getattr(getattr(jvm.scala.collection.immutable, "Nil$"), "MODULE$")
     transaction.commit(none, delta.DeltaOperations.TestOperation(operation, jvm.scala.Option.apply(None)))
 
 
@@ -139,6 +139,8 @@ def properties(job: Job) -> None:
     row = "SELECT 1L AS id, 'a' AS ssn, true AS sick"
     new = f"delta.`{job.work / 'tables' / 'new'}` USING delta {KEYS}, {SILENT}) AS {row}"
     attempt(job, "no factory create", lambda: plain.sql(f"CREATE TABLE {new}").collect())
+    replace = f"CREATE OR REPLACE TABLE {table} USING delta AS {row}"
+    attempt(job, "no factory replace", partial(collected, plain, replace))
     rows = plain.range(1).selectExpr("id")
     place = str(job.work / "tables" / "kept")
     attempt(job, "no factory save", lambda: rows.write.format("delta").mode("append").save(place))

@@ -14,7 +14,7 @@ import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.file.EncryptedFiles
 import io.pmeparquet.spark.admin.DeltaKeys
 import io.pmeparquet.spark.rules.ResolvedFactory
-import io.pmeparquet.spark.session.DeltaClasses
+import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}
 
 /**
  * One file that Delta writes through [[io.pmeparquet.delta.PmeLogStore]]: a commit, a checkpoint in JSON, or a note of
@@ -79,10 +79,21 @@ private[pmeparquet] final class CommittedLog(file: Path, conf: Configuration) {
 
   /** Delta has the version before in memory, except when other commits came first. */
   private def before(session: SparkSession, table: Path, version: Option[Long]): DeltaTable = {
-    val known = Option(DeltaClasses.ask(DeltaClasses.logAt(session, table), "unsafeVolatileSnapshot"))
-    known
+    val log = DeltaClasses.logAt(session, table, fileSystemOptions(session))
+    val known = Option(DeltaClasses.ask(log, "unsafeVolatileSnapshot"))
       .filter(one => version.exists(_ - 1 == DeltaClasses.ask(one, "version").asInstanceOf[Long]))
-      .fold(DeltaTable.at(session, table.toString))(DeltaTable.ofSnapshot(table.toString, _))
+    DeltaTable.ofSnapshot(table.toString, known.getOrElse(DeltaClasses.askWithDefaults(log, "update")))
+  }
+
+  /** The options of a frame for the file system, which the session does not have. */
+  private def fileSystemOptions(session: SparkSession): Map[String, String] = {
+    val ofSession = SparkAccess.hadoopConf(session, Map.empty)
+    conf.iterator.asScala
+      .map(entry => entry.getKey -> entry.getValue)
+      .filter { case (name, value) =>
+        (name.startsWith("fs.") || name.startsWith("dfs.")) && ofSession.getRaw(name) != value
+      }
+      .toMap
   }
 
   /** A file that is gone shows nothing. */

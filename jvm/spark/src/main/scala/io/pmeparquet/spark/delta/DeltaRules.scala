@@ -1,9 +1,10 @@
 package io.pmeparquet.spark.delta
 
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.analysis.{ResolvedIdentifier, ResolvedTable}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
-import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.connector.catalog.{Table, TableCatalog}
 import org.apache.spark.sql.execution.datasources.{
   DataSourceUtils,
   InsertIntoDataSourceCommand,
@@ -65,8 +66,12 @@ private final class DeltaRules(session: SparkSession) {
     protection.requireSilentPartitions(table)
   }
 
-  private def requireCreation(table: DeltaTable, create: V2CreateTablePlan): Unit = {
+  private def requireCreation(made: DeltaTable, create: V2CreateTablePlan): Unit = {
     requireNoKeys(create)
+    val before = replaced(create)
+    before.foreach(requireSession)
+    // The files are written before the commit that would lose the keys is refused.
+    val table = before.filter(_.keys.nonEmpty).fold(made)(made.under)
     protection.requireOwnProperties(table)
     protection.requireSilentPartitions(table)
     if (create.isInstanceOf[V2CreateTableAsSelectPlan]) requireSession(table)
@@ -120,34 +125,58 @@ private final class DeltaRules(session: SparkSession) {
       // VACUUM … DRY RUN only counts.
       !DeltaClasses.first(node, Seq("dryRun")).contains(java.lang.Boolean.TRUE)
 
-  /** The tables that a command changes: its target, or all tables that it names, except what a MERGE reads. */
-  private def targetsOf(command: LogicalPlan): Seq[DeltaTable] = {
-    val source = DeltaClasses.first(command, Seq("source"))
-    val members = command.productIterator.toSeq ++ command.children
-    members
-      .flatMap {
-        case Some(one: AnyRef) => Seq(one)
-        case one: AnyRef => Seq(one)
-        case _ => Nil
+  /**
+   * The tables that a command changes. A command of Spark's has such a table resolved by its name; all other tables are what
+   * it reads. One of Delta's may change all tables that it names, except in what a MERGE or a creation reads.
+   */
+  private def targetsOf(command: LogicalPlan): Seq[DeltaTable] =
+    if (!DeltaTable.isTable(command))
+      command.children.collect { case table: ResolvedTable => table }.flatMap(DeltaTable.of(_))
+    else {
+      val read = Seq("source", "query").flatMap(name => DeltaClasses.first(command, Seq(name)))
+      (command.productIterator.toSeq ++ command.children)
+        .collect { case one: AnyRef if !read.exists(_ eq one) => one }
+        .flatMap {
+          case Some(one: AnyRef) => Seq(one)
+          case one => Seq(one)
+        }
+        .flatMap {
+          case plan: LogicalPlan => plan.collect { case one => DeltaTable.of(one) }.flatten
+          case table: Table if DeltaTable.isTable(table) => Seq(DeltaTable.ofTable(table))
+          case _ => Nil
+        }
+    }
+
+  /** The table under the name, or else at the location, of which Delta replaces the metadata as well. */
+  private def replaced(create: V2CreateTablePlan): Option[DeltaTable] = {
+    val name = create match {
+      case one: ReplaceTable => Some(one.name)
+      case one: ReplaceTableAsSelect => Some(one.name)
+      case _ => None
+    }
+    name
+      .collect { case found: ResolvedIdentifier => found }
+      .flatMap { found =>
+        found.catalog match {
+          case catalog: TableCatalog if catalog.tableExists(found.identifier) =>
+            Some(catalog.loadTable(found.identifier)).filter(DeltaTable.isTable).map(DeltaTable.ofTable)
+          case _ => None
+        }
       }
-      .filterNot(one => source.exists(_ eq one))
-      .flatMap {
-        case plan: LogicalPlan => plan.collect { case one => DeltaTable.of(one) }.flatten
-        case table: Table if DeltaTable.isTable(table) => Seq(DeltaTable.ofTable(table))
-        case _ => Nil
-      }
+      .orElse(specOf(create).flatMap(_.location).map(DeltaTable.at(session, _)))
+  }
+
+  private def specOf(create: V2CreateTablePlan): Option[TableSpecBase] = create match {
+    case one: CreateTable => Some(one.tableSpec)
+    case one: ReplaceTable => Some(one.tableSpec)
+    case one: CreateTableAsSelect => Some(one.tableSpec)
+    case one: ReplaceTableAsSelect => Some(one.tableSpec)
+    case _ => None
   }
 
   /** The table that a statement creates or replaces, if it is Delta's. */
-  private def planned(create: V2CreateTablePlan): Option[DeltaTable] = {
-    val spec = create match {
-      case one: CreateTable => Some(one.tableSpec)
-      case one: ReplaceTable => Some(one.tableSpec)
-      case one: CreateTableAsSelect => Some(one.tableSpec)
-      case one: ReplaceTableAsSelect => Some(one.tableSpec)
-      case _ => None
-    }
-    spec
+  private def planned(create: V2CreateTablePlan): Option[DeltaTable] =
+    specOf(create)
       .filter(
         _.provider.getOrElse(SparkAccess.sqlConf(session).defaultDataSourceName).equalsIgnoreCase("delta")
       )
@@ -155,7 +184,6 @@ private final class DeltaRules(session: SparkSession) {
         val columns = create.partitioning.flatMap(_.references).map(_.fieldNames.head)
         new DeltaTable("new table", spec.properties, create.tableSchema, columns)
       }
-  }
 
   /** The table that a DataFrame is saved to, as it is or as it will be created. */
   private def saved(path: String, save: SaveIntoDataSourceCommand): DeltaTable = {

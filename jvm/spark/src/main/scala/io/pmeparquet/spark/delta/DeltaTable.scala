@@ -70,6 +70,10 @@ private[delta] final class DeltaTable(
       .map(DeltaTable.lower)
       .toSet
 
+  /** The same with the keys of another table as well, where it has none itself. */
+  def under(other: DeltaTable): DeltaTable =
+    new DeltaTable(name, other.keys ++ properties, schema, partitionColumns, log, isKernels)
+
   /** The properties that keep its columns encrypted. */
   def guarded: Map[String, String] = properties.filter { case (key, _) => DeltaTable.isGuarded(key) }
 

@@ -17,12 +17,26 @@ private[spark] object DeltaClasses {
   /** Whether the object is a table, or a source, of the connector that Delta builds on Delta Kernel. */
   def isKernels(found: AnyRef): Boolean = found != null && found.getClass.getName.startsWith(KernelsPackage)
 
-  /** Delta's log of the table at a path, whether there is a table or not. */
-  def logAt(session: SparkSession, table: Path): AnyRef = {
-    val logs = Class.forName(s"${Package}DeltaLog", true, Thread.currentThread.getContextClassLoader)
-    unwrapped(
-      logs.getMethod("forTable", classOf[SparkSession], classOf[Path]).invoke(null, session, table)
-    )
+  /**
+   * Delta's log of the table at a path, whether there is a table or not.
+   *
+   * @param options of the file system, by which Delta tells its logs apart
+   */
+  def logAt(session: SparkSession, table: Path, options: Map[String, String]): AnyRef = {
+    val forTable =
+      named("DeltaLog").getMethod("forTable", classOf[SparkSession], classOf[Path], classOf[Map[_, _]])
+    unwrapped(forTable.invoke(null, session, table, options))
+  }
+
+  /** A class of Delta's, by its name below Delta's package. */
+  def named(name: String): Class[_] =
+    Class.forName(Package + name, true, Thread.currentThread.getContextClassLoader)
+
+  /** Calls a method with the default values of all its parameters. */
+  def askWithDefaults(of: AnyRef, name: String): AnyRef = {
+    val method = of.getClass.getMethods.filter(_.getName == name).maxBy(_.getParameterCount)
+    val defaults = (1 to method.getParameterCount).map(at => ask(of, s"$name$$default$$$at"))
+    unwrapped(method.invoke(of, defaults: _*))
   }
 
   /** The value of one of the members, if the object has one with such a name. */
