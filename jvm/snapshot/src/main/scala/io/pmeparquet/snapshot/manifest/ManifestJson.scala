@@ -1,6 +1,5 @@
 package io.pmeparquet.snapshot.manifest
 
-import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Base64
 
@@ -8,9 +7,8 @@ import scala.collection.mutable
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-import com.fasterxml.jackson.core.{JsonFactory, JsonParser}
-import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import com.fasterxml.jackson.databind.JsonNode
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.summary.SummaryKind
@@ -283,21 +281,4 @@ private[manifest] final class JsonFields(node: JsonNode, what: String, where: St
     left -= name
     Option(node.get(name)).filter(fits).getOrElse(throw unusable(s"'$name' is not $kind"))
   }
-}
-
-/** JSON in which no name appears twice and nothing follows. */
-private[snapshot] object StrictJson {
-  val mapper: ObjectMapper = new ObjectMapper(
-    new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
-  ).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
-
-  /** @param refused the error for a reason */
-  def parsed(what: String, refused: String => PmeException)(read: ObjectMapper => JsonNode): JsonNode =
-    try read(mapper)
-    catch {
-      // Jackson's message may repeat content.
-      case bad @ (_: IOException | _: IllegalStateException) =>
-        throw refused(s"$what is not JSON (${bad.getClass.getSimpleName})")
-      case _: StackOverflowError => throw refused(s"$what is nested too deeply")
-    }
 }

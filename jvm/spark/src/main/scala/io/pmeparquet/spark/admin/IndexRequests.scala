@@ -4,18 +4,15 @@ import java.io.IOException
 
 import scala.collection.JavaConverters._
 
-import com.fasterxml.jackson.core.{JsonFactory, JsonParser}
-import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
+import io.pmeparquet.snapshot.manifest.StrictJson
 import io.pmeparquet.PmeErrors
 
 /** The indexes that somebody asks for. ''Driver only.'' */
 object IndexRequests {
-  private val mapper = new ObjectMapper(
-    new JsonFactory().enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
-  ).enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
 
   /**
    * @param column a name as in `columnKeys`: `` address.`odd.name` ``
@@ -30,7 +27,7 @@ object IndexRequests {
    */
   def parse(text: String): WantedSummary = {
     val node =
-      try mapper.readTree(text)
+      try StrictJson.mapper.readTree(text)
       catch { case _: IOException => throw PmeErrors.badIndex(text, "it is not JSON") }
     def field(name: String) = Option(node.get(name))
       .filter(_.isTextual)

@@ -78,7 +78,8 @@ object LoggedFiles {
     )
   }
 
-  private def at(table: String, path: String) = {
+  /** @param path as a log has it: a URI, absolute or below the table */
+  private[spark] def at(table: String, path: String): String = {
     val named = new Path(new URI(path))
     (if (named.isAbsolute) named else new Path(table, named)).toString
   }

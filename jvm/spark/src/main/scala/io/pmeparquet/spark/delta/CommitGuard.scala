@@ -3,9 +3,10 @@ package io.pmeparquet.spark.delta
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.JsonNode
 
+import io.pmeparquet.snapshot.manifest.StrictJson
 import io.pmeparquet.PmeErrors
 
 /**
@@ -172,7 +173,7 @@ private[delta] final class CommitGuard(
 }
 
 private object CommitGuard {
-  private val json = new ObjectMapper
+  private val json = StrictJson.mapper
 
   /** The fields of each action that a commit or a checkpoint may have (Delta's protocol, "Actions"). */
   private val Fields: Map[String, Set[String]] = {

@@ -3,8 +3,10 @@ package io.pmeparquet.spark.delta
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode, TextNode}
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.pmeparquet.snapshot.manifest.StrictJson
 
 /**
  * What a commit tells of itself (Delta's protocol, "Commit Provenance Information"): the action `commitInfo`. No reader needs
@@ -93,7 +95,7 @@ private[delta] object CommitHistory {
   // By which `encrypt_table` finds its own commit.
   private val OwnMark = "pme_[0-9a-f]{32}"
   private val Actions = Set("update", "delete", "insert")
-  private val json = new ObjectMapper
+  private val json = StrictJson.mapper
 
   def redacted(info: ObjectNode): ObjectNode = {
     val made = info.deepCopy

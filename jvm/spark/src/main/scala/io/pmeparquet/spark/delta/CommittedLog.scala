@@ -1,7 +1,6 @@
 package io.pmeparquet.spark.delta
 
 import java.io.{FileNotFoundException, IOException}
-import java.net.URI
 import java.util.concurrent.{Callable, Executors}
 
 import scala.collection.JavaConverters._
@@ -12,7 +11,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.file.EncryptedFiles
-import io.pmeparquet.spark.admin.DeltaKeys
+import io.pmeparquet.spark.admin.{DeltaKeys, LoggedFiles}
 import io.pmeparquet.spark.rules.ResolvedFactory
 import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}
 
@@ -40,7 +39,7 @@ private[pmeparquet] final class CommittedLog(file: Path, conf: Configuration) {
       case (Some(table), Checkpoint()) if isIn(log) => guarded(table, lines, None)
       case (table, _) =>
         val settings = new DeltaSettings(conf)
-        if (table.fold(settings.encrypts)(at => settings.namesKeys(DeltaTable.at(session(at), at.toString))))
+        if (table.fold(settings.encrypts)(at => settings.namesKeys(before(session(at), at, None))))
           throw PmeErrors.deltaUnknown(file.toString, "this file")
         lines
     }
@@ -86,25 +85,20 @@ private[pmeparquet] final class CommittedLog(file: Path, conf: Configuration) {
   }
 
   /** The options of a frame for the file system, which the session does not have. */
-  private def fileSystemOptions(session: SparkSession): Map[String, String] = {
-    val ofSession = SparkAccess.hadoopConf(session, Map.empty)
+  private def fileSystemOptions(session: SparkSession): Map[String, String] =
     conf.iterator.asScala
-      .map(entry => entry.getKey -> entry.getValue)
-      .filter { case (name, value) =>
-        (name.startsWith("fs.") || name.startsWith("dfs.")) && ofSession.getRaw(name) != value
-      }
+      .map(_.getKey)
+      .filter(name => name.startsWith("fs.") || name.startsWith("dfs."))
+      .map(name => name -> conf.get(name))
+      .filterNot { case (name, value) => SparkAccess.valueOf(session, Map.empty, name).contains(value) }
       .toMap
-  }
 
   /** A file that is gone shows nothing. */
   private def firstReadable(table: Path, files: Seq[(String, Long)]): Option[String] = {
     def isReadable(path: Path, length: Long) =
       try !EncryptedFiles.isEncrypted(conf, path, length)
       catch { case _: FileNotFoundException => false }
-    val at = files.map { case (path, length) =>
-      val named = new Path(new URI(path))
-      (if (named.isAbsolute) named else new Path(table, named)) -> length
-    }
+    val at = files.map { case (path, length) => new Path(LoggedFiles.at(table.toString, path)) -> length }
     if (at.size < 2) at.collectFirst { case (path, length) if isReadable(path, length) => path.toString }
     else {
       val threads = Executors.newFixedThreadPool(Threads.min(at.size))

@@ -1,6 +1,5 @@
 package io.pmeparquet.spark.delta
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.analysis.{ResolvedIdentifier, ResolvedTable}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
@@ -196,10 +195,7 @@ private final class DeltaRules(session: SparkSession) {
     case table: Table if DeltaClasses.isKernels(table) => Some(DeltaTable.ofTable(table))
     case sink if DeltaClasses.isDeltas(sink) =>
       val columns = DeltaClasses.ask(sink, "partitionColumns").asInstanceOf[scala.collection.Seq[String]]
-      val path = DeltaClasses.ask(sink, "path") match {
-        case path: Path => path.toString
-        case text => text.toString
-      }
+      val path = DeltaClasses.ask(sink, "path").toString
       Some(written(DeltaTable.at(session, path), stream.inputQuery, columns.toSeq))
     case _ => None
   }

@@ -4,7 +4,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.options.{OptionSpec, PmeOptions}
+import io.pmeparquet.options.{OptionSpec, PmeOptions, SettingNames}
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.spark.rules.CryptoFactory
 import io.pmeparquet.spark.session.FormatName
@@ -25,10 +25,7 @@ private[delta] final class DeltaSettings(conf: Configuration) {
   val encrypts: Boolean = CryptoFactory.isOurs(conf)
 
   /** Whether the configuration has keys by the names that parquet-java's own factory reads. */
-  lazy val namesKeysOfOthers: Boolean =
-    Seq(DeltaTable.FooterKeyName, DeltaTable.ColumnKeysName, DeltaTable.UniformKeyName).exists(
-      conf.get(_) != null
-    )
+  lazy val namesKeysOfOthers: Boolean = SettingNames.OfKeys.exists(conf.get(_) != null)
 
   /** Whether Delta can write checkpoints: it gives their writer the session's keys, and not those of the table. */
   lazy val encryptsLogs: Boolean = ConfiguredKeys.forLogs(conf)

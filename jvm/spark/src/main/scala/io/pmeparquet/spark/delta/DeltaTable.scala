@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.{DataType, StructField, StructType}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern}
-import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.options.{PmeOptions, SettingNames}
 import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}
 import io.pmeparquet.PmeException
 
@@ -96,11 +96,11 @@ private[delta] object DeltaTable {
   val ColumnKeysName = "parquet.encryption.column.keys"
   val FooterKeyName = "parquet.encryption.footer.key"
   val UniformKeyName = "parquet.encryption.uniform.key"
-  private val KeyNames = Set(FooterKeyName, ColumnKeysName, UniformKeyName)
+  private val KeyNames = SettingNames.OfKeys.toSet
 
   // These name keys and an algorithm, and no place or code.
   private val Own = KeyNames ++ Set("parquet.encryption.algorithm", "parquet.encryption.complete.columns")
-  private val Guarded = Seq(PmeOptions.ParquetPrefix, "parquet.", PmeOptions.FactoryPrefix)
+  private val Guarded = Seq("parquet.", PmeOptions.FactoryPrefix)
 
   def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 
