@@ -299,10 +299,11 @@ def test_other_rows_after_a_rewrite_are_told_and_the_advice_writes_them_again_wi
 
 
 @all_only
-def test_a_commit_has_the_users_own_metadata_before_ours(ran: Ran) -> None:
+def test_the_users_own_metadata_of_a_commit_is_redacted_before_ours(ran: Ran) -> None:
     assert ran.result("told: rotated")["rows"] == 8
     [[text], after] = ran.done["told: user metadata"]
-    assert text.startswith("ticket 7 pme_")
+    # The user's own text gives way to this in the log, as in every commit of a table with keys.
+    assert text.startswith("redacted_by_pme_parquet() pme_")
     assert after == "ticket 7"
 
 
@@ -428,8 +429,8 @@ def test_columns_that_another_session_adds_are_told_before_a_file_is_rewritten_a
 @all_only
 def test_after_a_drop_of_a_column_with_a_key_a_rotation_to_the_other_keys_makes_the_table_writable(ran: Ran) -> None:
     assert ran.done["dropped: drop"] == []
-    # A key without its column may be that of any column.
-    assert ran.done["dropped: refused"][0] == "PME_UNSUPPORTED"
+    # The crypto factory has a key for a column that is not in the file.
+    assert ran.done["dropped: refused"][0] == "PME_UNKNOWN_COLUMN"
     assert ran.result("dropped: rotated")["rows"] == 8
     assert isinstance(ran.done["dropped: insert"], list)
     assert ran.done["dropped: rows"] == ["(10, 10)"]

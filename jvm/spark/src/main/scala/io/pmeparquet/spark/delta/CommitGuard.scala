@@ -18,12 +18,14 @@ import io.pmeparquet.PmeErrors
  * @param before the table before the commit
  * @param mayChangeKeys whether this commit may change the table's keys: that of a rotation
  * @param firstReadable finds a file that is not encrypted, among paths as the log has them, with lengths
+ * @param sources finds the other tables to which files of such paths belong: those of a clone
  */
 private[delta] final class CommitGuard(
     settings: DeltaSettings,
     before: DeltaTable,
     mayChangeKeys: Boolean,
-    firstReadable: Seq[(String, Long)] => Option[String]
+    firstReadable: Seq[(String, Long)] => Option[String],
+    sources: Seq[String] => Seq[DeltaTable]
 ) {
   import CommitGuard._
 
@@ -50,11 +52,19 @@ private[delta] final class CommitGuard(
     if (!version.contains(0L) || !isOf(actions, "CREATE TABLE") || actions.exists(_._1 == "add"))
       protection.requireLogKey(before.name)
     protection.requireOwnProperties(after, before.planted)
+    requireKeysOfSources(after, actions)
     if (!Seq(before, after).exists(settings.namesKeys)) {
       requireNoConversion(actions)
       lines
     } else new Evaluation(after, actions).lines
   }
+
+  /** The next files of a clone would have no keys, also if it is one of a version from before its source had them. */
+  private def requireKeysOfSources(after: DeltaTable, actions: Seq[(String, ObjectNode)]): Unit =
+    sources(newFiles(actions).map(_._1)).foreach { source =>
+      if (source.keys.nonEmpty && source.guarded != after.guarded)
+        throw PmeErrors.deltaUnprotected(source.name)
+    }
 
   private def parsed(line: String): (String, ObjectNode) = {
     val fields =
@@ -160,15 +170,8 @@ private[delta] final class CommitGuard(
         }.distinct
       }
 
-    /** A file that the commit also removes was the table's before: it gets a deletion vector. */
-    private def requireEncryptedFiles(): Unit = {
-      val removed = actions.collect { case ("remove", fields) => fields.path("path").asText }.toSet
-      val files = actions.collect {
-        case ("add" | "cdc", fields) if !removed.contains(fields.path("path").asText) =>
-          fields.path("path").asText -> fields.path("size").asLong
-      }
-      firstReadable(files).foreach(file => throw PmeErrors.deltaOldFiles(after.name, file))
-    }
+    private def requireEncryptedFiles(): Unit =
+      firstReadable(newFiles(actions)).foreach(file => throw PmeErrors.deltaOldFiles(after.name, file))
   }
 }
 
@@ -245,6 +248,15 @@ private object CommitGuard {
   // Of statistics (Delta's protocol, "Per-file Statistics"): by column, and of the file.
   private val Bounds = Set("minValues", "maxValues", "nullCount")
   private val Counts = Set("numRecords", "tightBounds")
+
+  /** Paths and lengths. A file that the commit also removes was the table's before: it gets a deletion vector. */
+  private def newFiles(actions: Seq[(String, ObjectNode)]): Seq[(String, Long)] = {
+    val removed = actions.collect { case ("remove", fields) => fields.path("path").asText }.toSet
+    actions.collect {
+      case ("add" | "cdc", fields) if !removed.contains(fields.path("path").asText) =>
+        fields.path("path").asText -> fields.path("size").asLong
+    }
+  }
 
   private def hasText(node: JsonNode, name: String) =
     node.path(name).isValueNode && node.path(name).asText.nonEmpty && !node.path(name).isNull

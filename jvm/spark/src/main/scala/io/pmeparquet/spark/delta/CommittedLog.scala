@@ -45,7 +45,9 @@ private[pmeparquet] final class CommittedLog(file: Path, conf: Configuration) {
     }
   }
 
-  private def ancestors = Iterator.iterate(file.getParent)(_.getParent).takeWhile(_ != null)
+  private def ancestors = above(file.getParent)
+
+  private def above(path: Path) = Iterator.iterate(path)(_.getParent).takeWhile(_ != null)
 
   private def isIn(log: Option[Path]) = log.contains(file.getParent)
 
@@ -59,7 +61,8 @@ private[pmeparquet] final class CommittedLog(file: Path, conf: Configuration) {
       new DeltaSettings(conf),
       before(session(table), table, version),
       DeltaKeys.isAllowed(table),
-      files => firstReadable(table, files)
+      files => firstReadable(table, files),
+      paths => sources(table, paths)
     )
     try guard.checked(lines, version)
     catch { case refused: PmeException if version.contains(0L) => removeEmptyLog(); throw refused }
@@ -92,6 +95,18 @@ private[pmeparquet] final class CommittedLog(file: Path, conf: Configuration) {
       .map(name => name -> conf.get(name))
       .filterNot { case (name, value) => SparkAccess.valueOf(session, Map.empty, name).contains(value) }
       .toMap
+
+  /** The tables that have files of such paths below them, and are not this one. */
+  private def sources(table: Path, paths: Seq[String]): Seq[DeltaTable] = {
+    val own = table.toUri.getPath
+    paths
+      .map(path => new Path(LoggedFiles.at(table.toString, path)).getParent)
+      .distinct
+      .filterNot(directory => s"${directory.toUri.getPath}/".startsWith(s"$own/"))
+      .flatMap(above(_).find(one => one.getFileSystem(conf).exists(new Path(one, Log))))
+      .distinct
+      .map(source => before(session(source), source, None))
+  }
 
   /** A file that is gone shows nothing. */
   private def firstReadable(table: Path, files: Seq[(String, Long)]): Option[String] = {

@@ -36,10 +36,16 @@ class CommitGuardSuite extends munit.FunSuite {
       conf: Configuration = session(),
       version: Long = 1,
       mayChangeKeys: Boolean = false,
-      readable: Set[String] = Set.empty
+      readable: Set[String] = Set.empty,
+      source: Option[DeltaTable] = None
   ): Seq[String] =
-    new CommitGuard(new DeltaSettings(conf), before, mayChangeKeys, _.map(_._1).find(readable))
-      .checked(lines, Some(version))
+    new CommitGuard(
+      new DeltaSettings(conf),
+      before,
+      mayChangeKeys,
+      _.map(_._1).find(readable),
+      paths => source.filter(_ => paths.nonEmpty).toSeq
+    ).checked(lines, Some(version))
 
   private def refused(lines: String*)(implicit location: munit.Location): PmeException =
     refusedIn(table(keys), lines)
@@ -221,6 +227,25 @@ class CommitGuardSuite extends munit.FunSuite {
     val again = Seq("""{"remove":{"path":"a.parquet"}}""", add)
     assertEquals(written(again, readable = Set("a.parquet")), again)
     intercept[PmeException](written(Seq("""{"cdc":{"path":"c"}}"""), readable = Set("c")))
+  }
+
+  test("a table with files of another one has the keys of that") {
+    val files = s"$file}}"
+    val source = Some(table(keys))
+    for (properties <- Seq(Map.empty[String, String], keys - "parquet.encryption.column.keys")) {
+      val failed = intercept[PmeException](
+        written(Seq(metadata(properties), files), table(Map.empty), version = 0, source = source)
+      )
+      assert(failed.getMessage.contains("keep the table's columns encrypted"), failed.getMessage)
+    }
+    val clone = Seq(metadata(), files)
+    assertEquals(written(clone, table(Map.empty), version = 0, source = source).size, 2)
+    val plain = Seq(metadata(Map.empty), files)
+    assertEquals(written(plain, table(Map.empty), version = 0, source = Some(table(Map.empty))), plain)
+    // A deletion vector for a file that the table had before its source got other keys.
+    val rotated = Some(table(keys + ("parquet.encryption.footer.key" -> "other")))
+    val again = Seq("""{"remove":{"path":"a.parquet"}}""", files)
+    assertEquals(written(again, source = rotated).size, 2)
   }
 
   test("texts of the history are redacted, whichever operation has them") {
