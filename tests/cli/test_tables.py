@@ -285,7 +285,7 @@ def test_a_session_without_delta_is_refused_and_the_message_says_what_to_add(
     (table / "_delta_log").mkdir()
     done = run(command, table, "--footer-key", "footer", *given)
     assert (done.code, done.out) == (2, "")
-    assert f"pme-parquet {command}: this session has no Delta Lake. Add it with --packages: io.delta:" in done.err
+    assert "this session has no Delta Lake. Add it with --packages: io.delta:" in done.err
 
 
 def test_a_subset_of_a_keystore_opens_what_its_keys_protect_and_nothing_else(

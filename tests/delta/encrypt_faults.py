@@ -5,48 +5,53 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 import pme_parquet.delta
-from pme_parquet._delta_tables.logged import LoggedTable
 from tests.delta import encrypt_killed_job
 from tests.delta.delta_tables import CANARY, clear_logs
 from tests.delta.encrypt_tables import OPEN, follow
 from tests.support.canary import files_under, find_canaries
+from tests.support.delta.watched import COMPARE, CONFLICT, GO_ON, NO_ROWS, REWRITE, watched
 from tests.support.processes import PATIENCE_TO_HALT, environment
 from tests.support.session import ROOT
 from tests.support.storage.file_systems import NEVER, STOPPING, changes_left, stopping
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.delta.encrypt_tables import Encrypting
 
 STRIDE = 5
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
+class AfterRewrites:
+    """Acts after some rewrites, before the first comparison."""
+
+    def __init__(self, times: int, act: Callable[[], object]) -> None:
+        self.left = times
+        self.act = act
+        self.is_rewritten = False
+
+    def __call__(self, step: str) -> str:
+        if step == COMPARE and self.is_rewritten and self.left:
+            self.left -= 1
+            self.act()
+        self.is_rewritten = step == REWRITE
+        return GO_ON
+
+
 def concurrent(job: Encrypting) -> None:
     """Let another session append plaintext after each rewrite."""
-    original = LoggedTable.rewrite
     for name, times in {"once": 1, "always": 100}.items():
         # The other implementation cannot read an encrypted checkpoint.
         table = job.written(name, "TBLPROPERTIES ('delta.checkpointInterval' = '100')")
-        left = iter(range(times))
-
-        def rewrite(
-            of: LoggedTable, order: str | None, text: str, left: Any = left, name: str = name
-        ) -> tuple[int, int]:
-            done = original(of, order, text)
-            if next(left, None) is not None:
-                job.outsider(name)
-            return done
-
-        LoggedTable.rewrite = rewrite  # type: ignore[assignment,method-assign]
-        try:
+        with watched(job.spark, AfterRewrites(times, partial(job.outsider, name))):
             job.encrypt(name, table, OPEN)
-        finally:
-            LoggedTable.rewrite = original  # type: ignore[method-assign]
     job.read("once rows", "once")
     job.encrypt("always again", job.place("always"), OPEN)
     job.read("always rows", "always")
@@ -112,12 +117,10 @@ def killed(job: Encrypting) -> None:
 def told(job: Encrypting) -> None:
     """Let a step go wrong, and follow what the error says; commits have the user's own text."""
     table = job.written("told")
-    original = LoggedTable.content
-    LoggedTable.content = lambda of, version: (version, "")  # type: ignore[assignment,method-assign] # noqa: ARG005
-    try:
+    # Of the two versions that are compared, the second one.
+    steps = iter([GO_ON, GO_ON, NO_ROWS])
+    with watched(job.spark, lambda _: next(steps, GO_ON)):
         job.encrypt("told: rows", table, OPEN)
-    finally:
-        LoggedTable.content = original  # type: ignore[method-assign]
     [_, text] = job.done["told: rows"]
     name = f"delta.`file:{table}`"
     again = f"INSERT OVERWRITE {name} SELECT * FROM {name} VERSION AS OF 3"
@@ -141,17 +144,6 @@ def conflicts(job: Encrypting) -> None:
     """Let another session come first each time."""
     table = job.written("conflicts")
     job.encrypt("conflicts", table, OPEN)
-    original = LoggedTable.rewrite
-
-    class ConcurrentTestError(Exception):
-        """By its name, a conflict."""
-
-    def first(*_: object) -> Any:
-        raise ConcurrentTestError
-
-    LoggedTable.rewrite = first  # type: ignore[assignment,method-assign]
-    try:
+    with watched(job.spark, lambda _: CONFLICT):
         job.keep("conflicts: rotated", lambda: pme.delta.rotate(job.spark, table, OPEN))
-    finally:
-        LoggedTable.rewrite = original  # type: ignore[method-assign]
     job.done["conflicts: marks"] = (Path(table) / "_pme_encrypting").exists()

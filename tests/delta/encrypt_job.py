@@ -17,12 +17,13 @@ from pathlib import Path
 import pme_parquet as pme
 import pme_parquet.delta
 from tests.delta import encrypt_killed_job
-from tests.delta.delta_tables import CANARY, FACTORY_NAME, attempt, session
+from tests.delta.delta_tables import CANARY, FACTORY_NAME, attempt, collected, session
 from tests.delta.encrypt_faults import concurrent, conflicts, killed, stopped, told
 from tests.delta.encrypt_others import changed, large, named, races
-from tests.delta.encrypt_tables import NAMES, NESTED, OPEN, Encrypting, follow, row
+from tests.delta.encrypt_tables import COLUMNS, NAMES, NESTED, OPEN, Encrypting, follow, row
 from tests.support import java
 from tests.support.canary import find_canaries
+from tests.support.delta import watched
 from tests.support.kms.static_keys import write_keys
 from tests.support.storage import file_systems
 
@@ -36,6 +37,10 @@ def simple(job: Encrypting) -> None:
     job.read("simple rows", "simple")
     job.sql(f"INSERT INTO delta.`{table}` {row('8, 10, 1, 1')}")
     job.encrypt("simple appended", table, OPEN)
+    keys = "map('footerKey', 'footer', 'columnKeys', 'pii: ssn', 'unlistedColumns', 'plaintext')"
+    for function in ("encrypt", "rotate"):
+        call = f"pme_delta_{function}('{table}', options => {keys})"
+        job.note(f"simple sql {function}", f"SELECT files_rewritten, rows, columns['ssn'], columns['id'] FROM {call}")
     job.check("check simple", table)
     shutil.copy(stray(job), Path(table, "stray.parquet"))
     job.check("check simple of a stray file", table)
@@ -211,6 +216,28 @@ def dropped(job: Encrypting) -> None:
     job.check("check dropped", table)
 
 
+def draft(job: Encrypting) -> None:
+    """Write to a table with the names of Delta's draft for encryption, and give it ours."""
+    own = job.spark.newSession()
+    own.conf.set("spark.databricks.delta.allowArbitraryProperties.enabled", "true")
+    made = f"delta.`{job.place('draft')}`"
+    keys = "'delta.encryption.footer_key' = 'footer', 'delta.encryption.column_keys' = 'pii: ssn'"
+    silent = "'delta.dataSkippingStatsColumns' = 'id'"
+    create = f"CREATE TABLE {made} ({COLUMNS}) USING delta TBLPROPERTIES ({keys}, {silent}"
+    for name in ("kms_id", "plaintext_footer"):
+        attempt(job, f"draft: {name}", partial(collected, own, f"{create}, 'delta.encryption.{name}' = 'true')"))
+    collected(own, f"{create})")
+    collected(own, f"INSERT INTO {made} {row('0, 8, 1, 2')}")
+    drop = f"ALTER TABLE {made} UNSET TBLPROPERTIES ('delta.encryption.column_keys')"
+    attempt(job, "draft: drop", partial(collected, own, drop))
+    job.note("draft: delete", f"DELETE FROM {made} WHERE ssn = '{CANARY}-1'")
+    job.read("draft rows", "draft")
+    job.done["draft: canaries"] = [str(one) for one in find_canaries(Path(job.place("draft")), [CANARY])]
+    job.check("check draft", job.place("draft"))
+    job.keep("draft", lambda: pme.delta.rotate(job.spark, job.place("draft"), OPEN))
+    job.read("draft rows rotated", "draft")
+
+
 PARTS = {
     part.__name__: part
     for part in (
@@ -227,6 +254,7 @@ PARTS = {
         conflicts,
         footers,
         dropped,
+        draft,
         named,
         large,
         changed,
@@ -241,9 +269,9 @@ def main() -> None:
     work = Path(sys.argv[1])
     spark = session(work)
     write_keys(work, NAMES)
-    if {"stopped", "killed"} & set(sys.argv):
+    if sys.argv[2:] != ["simple"]:
         classes = work / "classes"
-        java.compile_to(classes, *sorted(Path(file_systems.__file__).parent.glob("*.java")))
+        java.compile_to(classes, watched.SOURCE, *sorted(Path(file_systems.__file__).parent.glob("*.java")))
         java.add_to_class_path(spark, classes)
     job = Encrypting(spark, work, {})
     for name in sys.argv[2:]:

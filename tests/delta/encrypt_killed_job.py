@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
 import pme_parquet.delta
-from pme_parquet._delta_tables.logged import LoggedTable
 from tests.delta import delta_tables
 from tests.support import java
+from tests.support.delta.watched import GO_ON, watched
 from tests.support.storage.file_systems import STOPPING, stop_after
 
 if TYPE_CHECKING:
@@ -24,33 +24,32 @@ if TYPE_CHECKING:
 ENC = pme.Encryption(
     footer_key="footer", column_keys={"pii": ["ssn", "home", "jobs", "notes"]}, unlisted_columns="plaintext"
 )
-# The method at whose beginning everything ends, or the number of changes that a rewrite makes.
-POINTS: dict[str, str | int] = {
-    "between the commits": "rewrite",
-    "writing": 4,
-    "committed": "content",
-    "compared": "unmark",
+# Before which step of a run everything ends, or the number of changes that the disk makes after it.
+POINTS: dict[str, tuple[int, int | None]] = {
+    "between the commits": (1, None),
+    "writing": (1, 4),
+    "committed": (2, None),
+    "compared": (3, 0),
 }
 
 
-def kill_at(spark: SparkSession, point: str | int) -> None:
-    """Let the process end at a point."""
-    jvm: Any = spark._jvm
-    process = int(jvm.java.lang.ProcessHandle.current().pid())
-    original = LoggedTable.rewrite
+class Ending:
+    """Lets the process end at a step: first a rewrite, then two comparisons."""
 
-    def kill(*_: object) -> Any:
-        os.kill(process, signal.SIGKILL)
-        os.kill(os.getpid(), signal.SIGKILL)
+    def __init__(self, spark: SparkSession, step: int, changes: int | None) -> None:
+        jvm: Any = spark._jvm
+        self.spark, self.step, self.changes = spark, step, changes
+        self.process = int(jvm.java.lang.ProcessHandle.current().pid())
+        self.steps = 0
 
-    def halting(of: LoggedTable, order: str | None, text: str) -> tuple[int, int]:
-        stop_after(spark, int(point), halts=True)
-        return original(of, order, text)
-
-    if isinstance(point, str):
-        setattr(LoggedTable, point, kill)
-    else:
-        LoggedTable.rewrite = halting  # type: ignore[assignment,method-assign]
+    def __call__(self, _: str) -> str:
+        self.steps += 1
+        if self.steps == self.step and self.changes is None:
+            os.kill(self.process, signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.steps == self.step and self.changes is not None:
+            stop_after(self.spark, self.changes, halts=True)
+        return GO_ON
 
 
 def main(scratch: Path, table: str, point: str, classes: Path) -> None:
@@ -60,8 +59,8 @@ def main(scratch: Path, table: str, point: str, classes: Path) -> None:
     for name, value in STOPPING.items():
         spark.conf.set(name, value)
     stop_after(spark, 1_000_000)
-    kill_at(spark, POINTS[point])
-    pme.delta.encrypt_table(spark, table, ENC)
+    with watched(spark, Ending(spark, *POINTS[point])):
+        pme.delta.encrypt_table(spark, table, ENC)
 
 
 if __name__ == "__main__":

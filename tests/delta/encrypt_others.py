@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pme_parquet._delta_tables.logged import LoggedTable
 from tests.delta.delta_tables import CANARY
 from tests.delta.encrypt_tables import COLUMNS, NESTED, OPEN, row
+from tests.support.delta.watched import GO_ON, REWRITE, watched
 from tests.support.metastore import said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
@@ -151,17 +151,12 @@ def races(job: Encrypting) -> None:
 
 
 def _encrypt_beside(job: Encrypting, name: str, table: str, other: Other) -> None:
-    original: Callable[..., Any] = LoggedTable.rewrite
-
-    def rewrite(of: LoggedTable, order: str | None, text: str) -> Any:
-        if not other.ident:
+    def start(step: str) -> str:
+        if step == REWRITE and not other.ident:
             other.start()
             # One commit is certainly meanwhile.
             other.begun.wait()
-        return original(of, order, text)
+        return GO_ON
 
-    LoggedTable.rewrite = rewrite  # type: ignore[assignment,method-assign]
-    try:
+    with watched(job.spark, start):
         job.encrypt(name, table, OPEN)
-    finally:
-        LoggedTable.rewrite = original  # type: ignore[method-assign]

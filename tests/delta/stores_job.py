@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
 import pme_parquet.delta
-from pme_parquet._delta_tables.logged import LoggedTable
 from tests.delta.delta_tables import CANARY, attempt, clear_logs, session
 from tests.delta.encrypt_tables import NAMES, OPEN, Encrypting
+from tests.support import java
+from tests.support.delta import watched as watching
+from tests.support.delta.watched import COMPARE, FAIL, GO_ON, watched
 from tests.support.kms.static_keys import write_keys
 from tests.support.storage.lake import Lake, copy_from
 
@@ -76,16 +78,8 @@ def encrypted(job: InStore) -> None:
     table = job.written("plain")
     job.read("plain refused", "plain")
     job.copied("plain", "plain")
-    original = LoggedTable.content
-
-    def broken(*_: object) -> Any:
-        raise OSError("broken off")
-
-    LoggedTable.content = broken  # type: ignore[assignment,method-assign]
-    try:
+    with watched(job.spark, lambda step: FAIL if step == COMPARE else GO_ON):
         job.encrypt("broken", table, OPEN)
-    finally:
-        LoggedTable.content = original  # type: ignore[method-assign]
     job.copied("broken", "plain")
     job.encrypt("encrypted", table, OPEN)
     job.encrypt("again", table, OPEN)
@@ -116,6 +110,8 @@ def main() -> None:
     work, lake = Path(sys.argv[1]), Lake.of(sys.argv[2])
     spark = session(work, lake.settings(), lake.jars)
     write_keys(work, NAMES)
+    java.compile_to(work / "classes", watching.SOURCE)
+    java.add_to_class_path(spark, work / "classes")
     job = InStore(spark, work, {}, lake)
     for name in sys.argv[3:]:
         attempt(job, f"step {name}", partial(PARTS[name], job))

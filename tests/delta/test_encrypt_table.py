@@ -167,6 +167,12 @@ def test_a_second_run_has_nothing_to_do(ran: Ran) -> None:
     ran.assert_encrypted("simple")
 
 
+def test_sql_encrypts_and_rotates_a_table_with_the_same_result(ran: Ran) -> None:
+    assert ran.done["simple sql encrypt"] == ["(0, None, 'pii', None)"]
+    # Whatever is live is rewritten under new data keys, and rows are compared.
+    assert ran.done["simple sql rotate"] == ["(2, 10, 'pii', None)"]
+
+
 @all_only
 @pytest.mark.parametrize("mode", ["name", "id"])
 def test_nested_columns_are_found_by_their_physical_names(ran: Ran, mode: str) -> None:
@@ -192,7 +198,7 @@ def test_nested_columns_are_found_by_their_physical_names(ran: Ran, mode: str) -
 @all_only
 def test_a_whole_table_with_partitions_deletion_vectors_and_change_data_is_encrypted(ran: Ran) -> None:
     assert "[PME_UNSUPPORTED]" in ran.done["whole: no columns"][1]
-    assert "partition columns (day)" in ran.done["whole: no columns"][1]
+    assert "keys protect such columns (day)" in ran.done["whole: no columns"][1]
     result = ran.result("whole")
     assert (result["rows"], ran.done["whole rows"], ran.done["whole changes"]) == (7, ["(7, 7, 24)"], ["(0,)"])
     assert ran.result("whole again")["files_rewritten"] == 0
@@ -206,17 +212,17 @@ def test_a_whole_table_with_partitions_deletion_vectors_and_change_data_is_encry
     ("step", "condition", "text"),
     [
         ("prefix", "PME_BAD_OPTION", "aadPrefix"),
-        ("footer", "PME_BAD_OPTION", "different footer keys"),
+        ("footer", "PME_BAD_OPTION", "differ in footerKey"),
         ("no such key", "PME_KEY_NOT_FOUND", "nobody"),
         ("no such column", "PME_UNKNOWN_COLUMN", "snn"),
         ("kms", "PME_BAD_OPTION", "differ in kms"),
         ("no factory", "PME_UNSUPPORTED", "no crypto factory"),
         ("no table", "PME_BAD_OPTION", "no _delta_log"),
-        ("no name", "PME_BAD_OPTION", "no table"),
+        ("no name", "PME_BAD_OPTION", "no such table"),
         ("no keys", "PME_BAD_OPTION", "encrypt_table"),
         ("partition", "PME_", "ssn"),
         ("cluster", "PME_UNSUPPORTED", "clustered by ssn"),
-        ("generated", "PME_UNSUPPORTED", "generated column area"),
+        ("generated", "PME_UNSUPPORTED", "the expression of a generated column"),
         ("default", "PME_UNSUPPORTED", "a default"),
         ("constraint", "PME_UNSUPPORTED", "a CHECK constraint"),
         ("planted", "PME_UNSUPPORTED", "pme-parquet.kms.vault.url"),
@@ -374,7 +380,7 @@ def test_a_name_is_looked_up_in_the_current_schema_and_must_be_of_a_delta_table(
     assert ran.result("named current")["files_rewritten"] == 0
     _, message = ran.done["named other"]
     assert message.startswith("[PME_BAD_OPTION]")
-    assert "'other' is no Delta table, but one of the format parquet" in message
+    assert "other: it is no Delta table: its format is parquet" in message
 
 
 @all_only
@@ -439,3 +445,15 @@ def test_after_a_drop_of_a_column_with_a_key_a_rotation_to_the_other_keys_makes_
     assert [file[-4:] for file in files] == [b"PARE"] * 2
     assert not any(CANARY.encode() in file for file in files)
     assert high(ran.done["check dropped"], "live") == []
+
+
+@all_only
+def test_the_names_of_deltas_draft_encrypt_a_table_and_a_rotation_gives_it_ours(ran: Ran) -> None:
+    for name in ("kms_id", "plaintext_footer", "drop"):
+        assert ran.done[f"draft: {name}"][0] == "PME_UNSUPPORTED", name
+    assert "delta.encryption.kms_id" in ran.done["draft: kms_id"][1]
+    assert ran.done["draft: delete"] == ["(1,)"]
+    assert ran.done["draft rows"] == ran.done["draft rows rotated"] == ["(7, 7, 27)"]
+    assert ran.done["draft: canaries"] == []
+    assert "ssn" in ran.done["check draft"]["columns"]
+    assert ran.result("draft")["properties"]["parquet.encryption.column.keys"] == "pii: ssn"

@@ -31,7 +31,7 @@ from pme_parquet._cli.options import (
 )
 from pme_parquet._cli.output import FINDING, print_result
 from pme_parquet._cli.sessions import SparkChoice
-from pme_parquet._delta_tables.settings import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
+from pme_parquet._delta_tables.session import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
 from pme_parquet._spark.session import EXTENSION, EXTENSIONS, already_set
 from pme_parquet.errors import BadOptionError
 

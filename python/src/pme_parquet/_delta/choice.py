@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _COLUMN_KEYS = f"{ENCRYPTION}column.keys"
 _UNIFORM_KEY = f"{ENCRYPTION}uniform.key"
 _COMPLETE = f"{ENCRYPTION}complete.columns"
+# The names of Delta's draft for encryption (delta-io/delta, pull request 7470) mean the same.
+_DRAFT = {"delta.encryption.column_keys": _COLUMN_KEYS}
 
 
 def chosen(
@@ -35,8 +37,9 @@ def chosen(
     names: dict[Path, str] = {}
     for name in sealed:
         names |= schemas.names(path_of(name))
-    given = {name.lower(): text for name, text in properties.items()}
-    stated = [path for name, text in properties.items() if name.lower() == _COLUMN_KEYS for path in _stated(text)]
+    named = [(_DRAFT.get(name, name.lower()), text) for name, text in properties.items()]
+    given = dict(named)
+    stated = [path for name, text in named if name == _COLUMN_KEYS for path in _stated(text)]
     for path in stated:
         names |= schemas.names(path)
     complete = bool(stated) and given.get(_COMPLETE, "").strip().lower() == "true"

@@ -1,15 +1,16 @@
-"""`pme.delta.encrypt_table` and `pme.delta.rotate`: Delta tables that Spark changes. Start at `encrypt_table`.
-
-`encrypting` does the steps; `settings` judges the session, `keyed` says which column gets which key, `logged` is the
-table as Delta sees it, and `encrypted` the result.
-"""
+"""`pme.delta.encrypt_table` and `pme.delta.rotate`: Delta tables that Spark changes, by `DeltaEncryption` in Scala."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pme_parquet._arguments import path_of
 from pme_parquet._audience import Words
 from pme_parquet._delta_tables.encrypted import EncryptedTable
+from pme_parquet._spark.driver import method_of
+from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,11 +51,7 @@ def encrypt_table(spark: SparkSession, table: PathLike, enc: Encryption) -> Encr
         PlaintextFileError: another session kept writing files without these keys; run it again.
         PmeError: the KMS cannot wrap with a key. Nothing was changed then.
     """
-    from pme_parquet._delta_tables.encrypting import encrypted  # noqa: PLC0415 nothing that is not needed at import
-    from pme_parquet._encryption import encryption_of  # noqa: PLC0415 as above
-
-    where = Words("pme.delta.encrypt_table")
-    return encrypted(spark, table, encryption_of(enc, where), where)
+    return _changed(spark, table, enc, "encrypt", Words("pme.delta.encrypt_table"))
 
 
 def rotate(spark: SparkSession, table: PathLike, enc: Encryption) -> EncryptedTable:
@@ -74,8 +71,28 @@ def rotate(spark: SparkSession, table: PathLike, enc: Encryption) -> EncryptedTa
     Raises:
         PmeError: as `encrypt_table`; and `BadOptionError` if the table has no keys.
     """
-    from pme_parquet._delta_tables.encrypting import rotated  # noqa: PLC0415 as above
+    return _changed(spark, table, enc, "rotate", Words("pme.delta.rotate"))
+
+
+def _changed(spark: SparkSession, table: PathLike, enc: Encryption, how: str, where: str) -> EncryptedTable:
+    from pme_parquet._delta import check  # noqa: PLC0415 nothing that is not needed at import
     from pme_parquet._encryption import encryption_of  # noqa: PLC0415 as above
 
-    where = Words("pme.delta.rotate")
-    return rotated(spark, table, encryption_of(enc, where), where)
+    options = encryption_of(enc, where).options()
+    done = json.loads(method_of(spark, "delta.DeltaEncryption", how, where)(_named(table, where), options))
+    columns = done.pop("named")
+    try:
+        checked, why = check(done["path"].removeprefix("file:"), columns, spark=spark), ""
+    except (PmeError, ImportError) as failed:
+        checked, why = None, str(failed).partition("\n")[0]
+    for name in ("readable", "left", "statements"):
+        done[name] = tuple(done[name])
+    return EncryptedTable(**done, check=checked, not_checked=why)
+
+
+def _named(table: PathLike, where: str) -> str:
+    """The table as the connector takes it: a name, or Delta's form of a path."""
+    if isinstance(table, str) and table and "/" not in table and not Path(table).is_dir():
+        return table
+    text = path_of(table, where)
+    return text if text.startswith("delta.`") else f"delta.`{text.replace('`', '``')}`"

@@ -1,4 +1,4 @@
-"""What `encrypt_table` and `rotate` did to a Delta table, and what is left to do. `encrypting` makes it."""
+"""What `encrypt_table` and `rotate` did to a Delta table, and what is left to do."""
 
 from __future__ import annotations
 
@@ -55,22 +55,8 @@ class EncryptedTable(Showable):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as for JSON."""
-        return {
-            "path": self.path,
-            "version_before": self.version_before,
-            "version": self.version,
-            "files_rewritten": self.files_rewritten,
-            "files_written": self.files_written,
-            "files": self.files,
-            "rows": self.rows,
-            "columns": dict(self.columns),
-            "properties": dict(self.properties),
-            "readable": list(self.readable),
-            "left": list(self.left),
-            "statements": list(self.statements),
-            "check": None if self.check is None else self.check.to_dict(),
-            "not_checked": self.not_checked,
-        }
+        found = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        return found | {"check": None if self.check is None else self.check.to_dict()}
 
     @property
     def _shown(self) -> Shown:

@@ -5,17 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._delta_tables.settings import (
-    CARRIED,
-    CATALOG,
-    DELTA,
-    FACTORY,
-    FOOTER,
-    GUARD,
-    JAVA,
-    OUR_FACTORY,
-    PREFIX,
-)
 from pme_parquet._encryption import encryption_of
 from pme_parquet._spark import jars
 from pme_parquet._spark.session import EXTENSIONS, JARS, already_set, connected, runs_elsewhere
@@ -25,6 +14,17 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._encryption import Encryption
+
+FACTORY = "parquet.crypto.factory.class"
+OUR_FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
+GUARD = ("spark.delta.logStore.class", "io.pmeparquet.delta.PmeLogStore")
+DELTA = "io.delta.sql.DeltaSparkSessionExtension"
+CATALOG = ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+PREFIX = "pme-parquet."
+JAVA = "parquet.encryption."
+FOOTER = "footerKey"
+# Table properties have these.
+CARRIED = frozenset({"footerKey", "columnKeys", "uniformKey", "unlistedColumns", "algorithm"})
 
 _WHERE = "pme.configure(delta)"
 _JARS_OF_MAVEN = "spark.jars.packages"

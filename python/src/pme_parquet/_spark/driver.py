@@ -21,7 +21,7 @@ def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callab
 
     Args:
         spark: a classic session.
-        name: the name of the object.
+        name: the name of the object, with its package if that is not `admin`.
         method: the method of the object.
         where: the function that the user called, for messages.
 
@@ -68,7 +68,8 @@ def called(spark: SparkSession, name: str, method: str) -> Callable[..., Any]:
 def _object(spark: SparkSession, name: str) -> Any:  # noqa: ANN401 py4j is untyped
     jvm: Any = spark._jvm  # noqa: SLF001 as above
     jvm.io.pmeparquet.Audience.use(current())
-    return getattr(jvm.io.pmeparquet.spark.admin, name)
+    package, _, simple = name.rpartition(".")
+    return getattr(getattr(jvm.io.pmeparquet.spark, package or "admin"), simple)
 
 
 def frame_of(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j is untyped

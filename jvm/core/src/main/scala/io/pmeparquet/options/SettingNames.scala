@@ -124,6 +124,30 @@ object SessionNames {
   def isRead(name: String): Boolean = name.regionMatches(true, 0, Prefix, 0, Prefix.length)
 }
 
+/**
+ * The properties of Delta's draft for encryption (delta-io/delta, pull request 7470). Delta adds properties of a table to the
+ * configuration of its writes. Those for keys mean what parquet-java's names mean. The others choose a KMS, which a table must
+ * not do, or leave the footer readable.
+ */
+object DeltaNames {
+  val Prefix = "delta.encryption."
+  private val Javas =
+    Seq("footer_key" -> PmeOptions.FooterKey, "column_keys" -> PmeOptions.ColumnKeys).flatMap {
+      case (name, option) =>
+        ParquetNames.of(option).map(Prefix + name -> _)
+    }.toMap
+  private val Harmless = Map(Prefix + "plaintext_footer" -> "false")
+
+  /** parquet-java's name of a property, if it is one of the draft's for keys; Delta's names have these letters only. */
+  def javas(name: String): Option[String] = Javas.get(name)
+
+  def concerns(name: String): Boolean = name.toLowerCase(Locale.ROOT).startsWith(Prefix)
+
+  /** Whether a property, which may be none of the draft's, leaves keys and the footer as they are. */
+  def isSafe(name: String, value: String): Boolean =
+    !concerns(name) || Javas.contains(name) || Harmless.get(name).contains(value)
+}
+
 /** Names of ORC's own settings that ask for encryption. ORC looks for exact names and ignores all others. */
 object OrcNames {
   val Encrypt = "orc.encrypt"

@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.datasources.CreateTable
 import org.apache.spark.SparkEnv
 
 import io.pmeparquet.spark.admin.TableFunctions
+import io.pmeparquet.spark.delta.DeltaEncryption
 import io.pmeparquet.spark.delta.DeltaRules
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.rules.{
@@ -42,7 +43,7 @@ import io.pmeparquet.spark.session.{FormatName, GuardSetting}
 final class PmeExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     Option(SparkEnv.get).foreach(env => GuardSetting.install(env.conf))
-    TableFunctions.ofExtension.foreach(extensions.injectTableFunction)
+    TableFunctions.ofExtension(DeltaEncryption.functions).foreach(extensions.injectTableFunction)
     injectBeforeResolution(extensions, new OptionsOfNames(_))
     extensions.injectResolutionRule(new CheckBeforeAppend(_))
     extensions.injectResolutionRule(_ => OrcOfFrames)

@@ -11,6 +11,7 @@ import io.pmeparquet.keys.KmsSettings
 import io.pmeparquet.kms.client.{ConfiguredValues, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.options.{
+  DeltaNames,
   Level,
   NamedKeys,
   OptionValues,
@@ -51,13 +52,21 @@ private[standalone] object ConfigurationOptions {
           .asScala
           .toSeq
           .map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
-          .filter { case (name, _) => UnknownOptions.isKnown(name) }
+          .filter { case (name, _) => UnknownOptions.isKnown(name) } ++ ofDelta(conf)
       )
       .filter { case (name, _) => withColumns || !OfColumns.contains(name) }
     val values = new OptionValues(Map(Level.SessionConf -> own, Level.HadoopConf -> below))
     refuseSparks(values)
     values
   }
+
+  /** What a Delta table says by the names of Delta's draft, by parquet-java's names. */
+  private def ofDelta(conf: Configuration): Seq[(String, String)] =
+    conf.asScala.map(_.getKey).filter(DeltaNames.concerns).toSeq.flatMap { name =>
+      val value = conf.get(name)
+      if (!DeltaNames.isSafe(name, value)) throw PmeErrors.deltaDraft(name)
+      DeltaNames.javas(name).map(_ -> value)
+    }
 
   /** The names of settings that secrets refer to (`conf:NAME`). */
   def referredTo(conf: Configuration): Seq[String] =

@@ -189,6 +189,25 @@ class StandaloneFactorySuite extends FunSuite {
     assert(bytes(write(conf(keys('f', 'p') ++ named :+ readable :+ hidden: _*))).endsWith("PARE"))
   }
 
+  test("the names for keys of Delta's draft do the same, and its other names are refused") {
+    val draft = Seq("delta.encryption.footer_key" -> "f", "delta.encryption.column_keys" -> "p: ssn")
+    val file = write(conf(keys('f', 'p') ++ draft :+ ("delta.encryption.plaintext_footer" -> "false"): _*))
+    assert(!bytes(file).contains("canary-"))
+    assert(bytes(file).endsWith("PARE"))
+    assertEquals(read(file, conf(keys('f', 'p'): _*)).size, 100)
+    for (
+      other <- Seq(
+        "delta.encryption.kms_id" -> "mine",
+        "delta.encryption.kms_configuration" -> "{}",
+        "delta.encryption.plaintext_footer" -> "true",
+        "delta.encryption.Footer_Key" -> "f",
+        "delta.encryption.invented" -> ""
+      )
+    ) refused("PME_UNSUPPORTED")(write(conf(keys('f', 'p') ++ draft :+ other: _*)))
+    val both = draft :+ ("parquet.encryption.footer.key" -> "p")
+    refused("PME_BAD_OPTION")(write(conf(keys('f', 'p') ++ both: _*)))
+  }
+
   test("names of ours are ours in any letters, and no name is set twice") {
     val own =
       keys('f', 'p') ++ Seq("pme-parquet.FOOTERkey" -> "f", "parquet.encryption.column.keys" -> "p: ssn")

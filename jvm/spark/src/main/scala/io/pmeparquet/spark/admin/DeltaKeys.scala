@@ -1,12 +1,8 @@
 package io.pmeparquet.spark.admin
 
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog, TableChange}
 import org.apache.spark.sql.SparkSession
-
-import io.pmeparquet.spark.session.PmeSparkException
 
 /**
  * The changes of a Delta table's keys that `encrypt_table` and `rotate` make. No other commit may change them: the guard
@@ -21,22 +17,22 @@ object DeltaKeys {
     Option(allowed.get).exists(_.toUri.getPath == table.toUri.getPath)
 
   /**
-   * For Python: changes properties of the table at a path, each of the two kinds in one commit.
+   * Changes properties of the table at a path, each of the two kinds in one commit.
    *
    * @param changed the values by name
    * @param removed the names of others
    */
-  def change(
+  private[spark] def change(
       session: SparkSession,
       path: String,
-      changed: java.util.Map[String, String],
-      removed: java.util.List[String]
-  ): Unit = PmeSparkException.translated {
-    val changes = removed.asScala.map(TableChange.removeProperty) ++
-      changed.asScala.map { case (name, value) => TableChange.setProperty(name, value) }
+      changed: Map[String, String],
+      removed: Seq[String]
+  ): Unit = {
+    val changes = removed.map(TableChange.removeProperty) ++
+      changed.map { case (name, value) => TableChange.setProperty(name, value) }
     val catalog = session.sessionState.catalogManager.catalog(Catalog).asInstanceOf[TableCatalog]
     allowed.set(new Path(path))
-    try catalog.alterTable(Identifier.of(Array("delta"), path), changes.toSeq: _*)
+    try catalog.alterTable(Identifier.of(Array("delta"), path), changes: _*)
     finally allowed.remove()
   }
 }

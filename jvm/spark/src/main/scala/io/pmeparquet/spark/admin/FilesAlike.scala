@@ -4,7 +4,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.Row
 
 import io.pmeparquet.parquet.files.ListedFile
-import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
+import io.pmeparquet.parquet.inspect.FileUse
 import io.pmeparquet.spark.admin.job.FileFailure
 
 /**
@@ -34,21 +34,8 @@ private[admin] object FilesAlike {
   val Unknown = "unknown"
 
   /** The largest group first. */
-  def rows(looked: Seq[(ListedFile, Either[FileFailure, FileUse])]): Seq[Row] = rows(looked, _ => Nil)
-
-  /** Like [[rows]], with one more row for each group of encrypted files: their footer, without a column. */
-  def rowsWithFooters(looked: Seq[(ListedFile, Either[FileFailure, FileUse])]): Seq[Row] =
-    rows(
-      looked,
-      _.uses.filter(_.kind == KeyUse.Footer).map(use => Seq(null, KeyUse.Footer, use.masterKeyId.orNull))
-    )
-
-  /** @param more cells of rows that a file has beside those of its columns */
-  private def rows(
-      looked: Seq[(ListedFile, Either[FileFailure, FileUse])],
-      more: FileUse => Seq[Seq[String]]
-  ): Seq[Row] = {
-    val protections = looked.map { case (file, found) => protectionOf(found, more) -> file }
+  def rows(looked: Seq[(ListedFile, Either[FileFailure, FileUse])]): Seq[Row] = {
+    val protections = looked.map { case (file, found) => protectionOf(found) -> file }
     val groups = protections.groupBy(_._1).toSeq.map { case (protection, files) =>
       protection -> files.map(_._2).sortBy(_.path)
     }
@@ -61,14 +48,11 @@ private[admin] object FilesAlike {
     }
   }
 
-  private def protectionOf(
-      found: Either[FileFailure, FileUse],
-      more: FileUse => Seq[Seq[String]]
-  ): (String, Set[Seq[String]]) =
+  private def protectionOf(found: Either[FileFailure, FileUse]): (String, Set[Seq[String]]) =
     found match {
-      case Right(use @ FileUse(_, isEncrypted, Some(columns))) =>
-        val own = columns.map(one => Seq(one.column, one.kind, one.masterKey.orNull))
-        (if (isEncrypted) Encrypted else Plaintext) -> (own ++ more(use)).toSet
+      case Right(FileUse(_, isEncrypted, Some(columns))) =>
+        (if (isEncrypted) Encrypted else Plaintext) ->
+          columns.map(one => Seq(one.column, one.kind, one.masterKey.orNull)).toSet
       case _ => Unknown -> Set.empty
     }
 }

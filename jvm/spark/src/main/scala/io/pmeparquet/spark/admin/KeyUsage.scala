@@ -136,7 +136,7 @@ object KeyUsage {
   }
 
   /** The files that a log lists, with what protects them. */
-  private[admin] def looked(
+  private[spark] def looked(
       session: SparkSession,
       files: Seq[ListedFile],
       options: Map[String, String]

@@ -18,27 +18,6 @@ import io.pmeparquet.Condition
 object LoggedFiles {
 
   /**
-   * For Python.
-   *
-   * @param table the directory that the paths are relative to
-   * @param files with the columns `path` (a URI, as Delta's protocol has it), `size` and `modificationTime`
-   * @param options the options of the KMS
-   * @return rows as of [[FilesAlike]], also for footers; a file of another length than its log says is unknown
-   */
-  def alike(
-      session: SparkSession,
-      table: String,
-      files: DataFrame,
-      options: java.util.Map[String, String]
-  ): DataFrame = Progress.unwatching(PmeSparkException.translated {
-    val listed = files.select("path", "size", "modificationTime").collect().toSeq.map { row =>
-      ListedFile(at(table, row.getString(0)), row.getLong(1), row.getLong(2), hasExternalMaterial = false)
-    }
-    val looked = KeyUsage.looked(session, listed, options.asScala.toMap)
-    session.createDataFrame(FilesAlike.rowsWithFooters(looked).asJava, FilesAlike.schema)
-  })
-
-  /**
    * For Python: what a footer that anyone cannot read says of a file's columns.
    *
    * @param paths of files, absolute

@@ -33,8 +33,10 @@ private[spark] object TableFunctions {
   /**
    * The functions for a session extension. Some versions of Spark prefer an extension's function to one that the user
    * registers by the same name, so each of these calls the user's function if there is one.
+   *
+   * @param more functions that only the extension brings
    */
-  def ofExtension: Seq[Function] = all.map { case (name, info, builder) =>
+  def ofExtension(more: Seq[Function]): Seq[Function] = (all ++ more).map { case (name, info, builder) =>
     (name, info, (arguments: Seq[Expression]) => usersOwn(name).getOrElse(builder)(arguments))
   }
 
@@ -56,6 +58,17 @@ private[spark] object TableFunctions {
       if (!taken(name.funcName)) registry.createOrReplaceTempFunction(name.funcName, builder, "scala_udf")
     }
   }
+
+  /** A function that changes a table, with options and nothing else. */
+  private[spark] def changing(name: String, what: String, schema: StructType)(
+      change: (SparkSession, String, Map[String, String]) => Seq[Row]
+  ): Function =
+    ofPath(name, s"_FUNC_(path, options => map) - $what", Seq(Path, Options), schema) { arguments =>
+      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      refuseInDefinition(name)
+      checkNames(options)
+      (session, path) => change(session, path, options)
+    }
 
   private val Path = "path"
   private val Options = "options"

@@ -157,18 +157,8 @@ private[delta] final class CommitGuard(
 
     /** The columns with statistics that are protected, or that the table does not have. */
     private def shownIn(file: ObjectNode): Seq[String] =
-      if (!hasText(file, "stats")) Nil
-      else {
-        val stats =
-          try json.readTree(file.path("stats").asText)
-          catch { case NonFatal(_) => throw unknown("statistics that are not JSON") }
-        stats.fields.asScala.toList.flatMap { one =>
-          if (Bounds.contains(one.getKey)) namesIn(one.getValue).filterNot(readable.contains)
-          else if (Counts.contains(one.getKey) && !one.getValue.isContainerNode && !one.getValue.isTextual)
-            Nil
-          else Seq(one.getKey)
-        }.distinct
-      }
+      if (hasText(file, "stats")) CommitGuard.shownIn(after.name, file.path("stats").asText, readable)
+      else Nil
 
     private def requireEncryptedFiles(): Unit =
       firstReadable(newFiles(actions)).foreach(file => throw PmeErrors.deltaOldFiles(after.name, file))
@@ -256,6 +246,22 @@ private object CommitGuard {
       case ("add" | "cdc", fields) if !removed.contains(fields.path("path").asText) =>
         fields.path("path").asText -> fields.path("size").asLong
     }
+  }
+
+  /**
+   * The columns with statistics, in lower case, that are none of these.
+   *
+   * @param stats of a file (Delta's protocol, "Per-file Statistics")
+   */
+  def shownIn(table: String, stats: String, readable: Set[String]): Seq[String] = {
+    val parsed =
+      try json.readTree(stats)
+      catch { case NonFatal(_) => throw PmeErrors.deltaUnknown(table, "statistics that are not JSON") }
+    parsed.fields.asScala.toList.flatMap { one =>
+      if (Bounds.contains(one.getKey)) namesIn(one.getValue).filterNot(readable.contains)
+      else if (Counts.contains(one.getKey) && !one.getValue.isContainerNode && !one.getValue.isTextual) Nil
+      else Seq(one.getKey)
+    }.distinct
   }
 
   private def hasText(node: JsonNode, name: String) =

@@ -39,6 +39,17 @@ private[spark] object DeltaRules {
     val rules = new DeltaRules(session)
     (plan +: plan.subqueriesAll).foreach(_.foreach(rules.check))
   }
+
+  /** Refuses a session that would write the table's files in plaintext, or commit without the guard. */
+  def requireSession(session: SparkSession, table: DeltaTable): Unit =
+    new DeltaRules(session).requireSession(table)
+
+  /** Refuses a table whose definition shows something of protected columns. */
+  def requireSilent(session: SparkSession, table: DeltaTable): Unit = {
+    val protection = new DeltaRules(session).protection
+    protection.requireSilentPartitions(table)
+    protection.requireSilentTexts(table)
+  }
 }
 
 private final class DeltaRules(session: SparkSession) {

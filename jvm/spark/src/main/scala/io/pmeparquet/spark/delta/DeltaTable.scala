@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.{DataType, StructField, StructType}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern}
-import io.pmeparquet.options.{PmeOptions, SettingNames}
+import io.pmeparquet.options.{DeltaNames, PmeOptions, SettingNames}
 import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}
 import io.pmeparquet.PmeException
 
@@ -37,12 +37,17 @@ private[delta] final class DeltaTable(
 
   /** The properties that name keys, by lower-case name. */
   val keys: Map[String, String] = properties.collect {
-    case (key, value) if DeltaTable.KeyNames.contains(DeltaTable.lower(key)) && value != null =>
-      DeltaTable.lower(key) -> value
+    case (key, value) if DeltaTable.KeyNames.contains(DeltaTable.javas(key)) && value != null =>
+      DeltaTable.javas(key) -> value
   }
 
   /** The properties that must not come from a table, since Delta adds them to the Hadoop configuration of writes. */
-  def planted: Seq[String] = properties.keys.filter(DeltaTable.isForeign).toSeq.sorted
+  def planted: Seq[String] = properties
+    .collect {
+      case (key, value) if DeltaTable.isForeign(key) || !DeltaNames.isSafe(key, value) => key
+    }
+    .toSeq
+    .sorted
 
   /** The names of its top-level columns, in lower case. */
   def columns: Set[String] = schema.fields.map(field => DeltaTable.lower(field.name)).toSet
@@ -100,7 +105,7 @@ private[delta] object DeltaTable {
 
   // These name keys and an algorithm, and no place or code.
   private val Own = KeyNames ++ Set("parquet.encryption.algorithm", "parquet.encryption.complete.columns")
-  private val Guarded = Seq("parquet.", PmeOptions.FactoryPrefix)
+  private val Guarded = Seq("parquet.", PmeOptions.FactoryPrefix, DeltaNames.Prefix)
 
   def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 
@@ -108,8 +113,19 @@ private[delta] object DeltaTable {
   private def isForeign(name: String) =
     name.contains('.') && !lower(name).startsWith("delta.") && !isOwn(name)
 
+  /** The name that parquet-java has for a property, in lower case. */
+  private def javas(name: String): String = DeltaNames.javas(name).getOrElse(lower(name))
+
   /** Whether the property says how files are encrypted. The crypto factory looks for the prefix in these letters only. */
-  def isOwn(name: String): Boolean = name.startsWith(PmeOptions.ParquetPrefix) && Own.contains(lower(name))
+  def isOwn(name: String): Boolean =
+    DeltaNames.javas(name).isDefined ||
+      name.startsWith(PmeOptions.ParquetPrefix) && Own.contains(lower(name))
+
+  /** The properties that say how files are encrypted, by parquet-java's names. */
+  def ofFiles(properties: Map[String, String]): Map[String, String] =
+    properties.collect {
+      case (name, value) if isOwn(name) => DeltaNames.javas(name).getOrElse(name) -> value
+    }
 
   def isGuarded(name: String): Boolean = Guarded.exists(lower(name).startsWith)
 

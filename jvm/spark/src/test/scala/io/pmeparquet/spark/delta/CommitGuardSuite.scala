@@ -229,6 +229,19 @@ class CommitGuardSuite extends munit.FunSuite {
     intercept[PmeException](written(Seq("""{"cdc":{"path":"c"}}"""), readable = Set("c")))
   }
 
+  test("the names of Delta's draft protect columns, and choose no KMS") {
+    val draft = Map("delta.encryption.footer_key" -> "footer", "delta.encryption.column_keys" -> "pii: ssn")
+    val file = """{"add":{"path":"a","partitionValues":{},"size":7,"dataChange":true,"stats":"%s"}}"""
+    val stats = file.format("""{\"minValues\":{\"ssn\":\"x\"}}""")
+    val failed = refusedIn(table(draft), Seq(stats))
+    assert(failed.getMessage.contains("minimum and maximum of protected columns (ssn)"), failed.getMessage)
+    for (dropped <- draft.keys) refusedIn(table(draft), Seq(metadata(draft - dropped)))
+    for (name <- Seq("kms_id", "kms_configuration", "plaintext_footer", "invented")) {
+      val planted = refusedIn(table(Map.empty), Seq(metadata(draft + (s"delta.encryption.$name" -> "x"))))
+      assert(planted.getMessage.contains(s"delta.encryption.$name"), planted.getMessage)
+    }
+  }
+
   test("a table with files of another one has the keys of that") {
     val files = s"$file}}"
     val source = Some(table(keys))

@@ -1,0 +1,387 @@
+package io.pmeparquet.spark.delta
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
+import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
+import io.pmeparquet.parquet.standalone.ConfiguredKeys
+import io.pmeparquet.parquet.PmeCryptoFactory
+import io.pmeparquet.spark.admin.{KeyUsage, LoggedFiles, TableFunctions}
+import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.keys.SessionKeys
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+
+/**
+ * Encrypts Delta tables, and rotates their keys: properties first, then all live files in one commit of Delta's own, which
+ * changes no row. Each step can be repeated: a run that was killed is finished by the next one.
+ * {{{
+ * DeltaEncryption.encrypt(spark, "people", Map("footerKey" -> "footer", "columnKeys" -> "pii: ssn"))
+ * SELECT * FROM pme_delta_encrypt('people', options => map('footerKey', 'footer', 'columnKeys', 'pii: ssn'))
+ * }}}
+ * The session encrypts what Delta writes (docs/delta.md): it has our extension and crypto factory, a KMS and a footer key.
+ * ''Driver only.''
+ */
+object DeltaEncryption {
+
+  /**
+   * Everything is checked before anything changes, also that the KMS can wrap with each key.
+   *
+   * @param table its name, its directory, or `` delta.`directory` ``
+   * @param options `footerKey`, `columnKeys`, `unlistedColumns`, `algorithm` or `uniformKey`; others must be those of the
+   *   session
+   * @throws io.pmeparquet.PmeException if the table has other keys, if the log would show values of a protected column, if
+   *   the session or the KMS does not fit, or if another session kept writing files without these keys
+   */
+  def encrypt(session: SparkSession, table: String, options: Map[String, String]): EncryptedDeltaTable =
+    running(session, table, options) { run =>
+      run.requireNoOtherKeys()
+      run.done(every = false)
+    }
+
+  /**
+   * Rewrites all live files of an encrypted table with new data keys, under these master keys. Versions from before stay
+   * readable with the old keys, until VACUUM deletes their files. Arguments and failures are those of `encrypt`.
+   */
+  def rotate(session: SparkSession, table: String, options: Map[String, String]): EncryptedDeltaTable =
+    running(session, table, options) { run =>
+      run.requireKeys()
+      run.done(every = true)
+    }
+
+  /** The same for users who have only SQL. */
+  private[spark] def functions: Seq[TableFunctions.Function] = Seq(
+    TableFunctions.changing(
+      "pme_delta_encrypt",
+      "Encrypts a Delta table, and returns a row that says what was done and what is left to do.",
+      EncryptedDeltaTable.schema
+    )((session, table, options) => Seq(encrypt(session, table, options).row)),
+    TableFunctions.changing(
+      "pme_delta_rotate",
+      "Gives an encrypted Delta table new keys, and returns a row that says what was done and what is left to do.",
+      EncryptedDeltaTable.schema
+    )((session, table, options) => Seq(rotate(session, table, options).row))
+  )
+
+  /** For Python. */
+  def encrypt(session: SparkSession, table: String, options: java.util.Map[String, String]): String =
+    Progress.unwatching(encrypt(session, table, options.asScala.toMap).json)
+
+  /** For Python. */
+  def rotate(session: SparkSession, table: String, options: java.util.Map[String, String]): String =
+    Progress.unwatching(rotate(session, table, options.asScala.toMap).json)
+
+  private def running(session: SparkSession, name: String, options: Map[String, String])(
+      run: DeltaEncryption => EncryptedDeltaTable
+  ): EncryptedDeltaTable = PmeSparkException.translated {
+    new ConfResolver(session).checkNames(options)
+    val table = new SessionTable(session, name)
+    table.active(run(new DeltaEncryption(table, options)))
+  }
+
+  private val Attempts = 4
+
+  /**
+   * What the live files of a version are.
+   *
+   * @param files their number
+   * @param other number of files with a footer or a column that has another key than it is to have, or none; or with a
+   *   column that the table does not have
+   * @param shown number of files that the log has statistics of protected columns for
+   * @param unknown the first failure, if files could not be opened
+   */
+  private[delta] final case class FilesFound(
+      files: Long,
+      other: Long,
+      shown: Long,
+      unknown: Option[PmeException]
+  ) {
+
+    /** Whether all files are as they are to be. */
+    def isClean: Boolean = other == 0 && shown == 0
+  }
+
+  /** Whether the columns and the footer of a file have the keys that they are to have. */
+  private[delta] def fits(use: FileUse, keys: Map[String, Option[String]], footerKey: String): Boolean =
+    use.isEncrypted &&
+      use.uses.filter(_.kind == KeyUse.Footer).forall(_.masterKeyId.contains(footerKey)) &&
+      use.columns.exists(found =>
+        found.nonEmpty && found.forall { column =>
+          keys.get(DeltaTable.lower(column.column)) match {
+            case None => false
+            // In a session with a footer key, Delta's writer encrypts also columns that may be readable.
+            case Some(None) => column.isReadable || column.masterKey.contains(footerKey)
+            case Some(key) => !column.isReadable && column.masterKey == key
+          }
+        }
+      )
+
+  /** The failure after the last attempt. */
+  private[delta] def unfinished(table: String, found: FilesFound, rewrites: Long): PmeException =
+    if (rewrites == 0) PmeErrors.deltaConflicts(table, Attempts, found.other, found.files)
+    else if (found.isClean) PmeErrors.deltaStillLive(table, rewrites)
+    else PmeErrors.deltaPlaintextLeft(table, rewrites, found.other, found.shown)
+}
+
+/** One run on one table. Making it changes nothing, and finds what would stop it. */
+private final class DeltaEncryption(table: SessionTable, options: Map[String, String]) {
+  import DeltaEncryption._
+
+  private val before = table.version
+  private val session = table.session
+  private val clustering = table.clustering
+  private val settings = new SessionOptions(table.path, table.configuration)
+  private val plan = {
+    // The table as it will be, as far as it is known without a plan: a session that cannot write has no use for one.
+    DeltaRules.requireSession(session, withKeys(settings.footerKey(options)))
+    DeltaKeyPlan.of(session, before.table, clustering, settings.effective(options))
+  }
+  DeltaRules.requireSilent(session, withKeys(plan.properties))
+  if (clustering.isEmpty && plan.order.isEmpty) throw PmeErrors.deltaUnordered(table.path)
+  private val rewriting = new DeltaRewrite(table)
+  prove()
+
+  private def withKeys(keys: Map[String, String]) = new DeltaTable(
+    table.path,
+    before.table.properties -- before.keys.keys ++ keys,
+    before.table.schema,
+    before.table.partitionColumns,
+    before.table.log
+  )
+
+  /** Lets the crypto factory make the keys of a file, as a task of Delta's does. No file is written. */
+  private def prove(): Unit = {
+    val conf = table.configuration
+    plan.properties.foreach { case (name, value) => conf.set(name, value) }
+    val columns = StructType(
+      before.table.schema.filterNot(field => before.table.partitionColumns.contains(field.name))
+    )
+    val schema = new SparkToParquetSchemaConverter(SparkAccess.sqlConf(session))
+      .convert(DeltaKeyPlan.inFiles(columns))
+    val context = new WriteContext(schema, new java.util.HashMap[String, String])
+    new PmeCryptoFactory().getFileEncryptionProperties(conf, new Path(table.path, "proof.parquet"), context)
+  }
+
+  def requireNoOtherKeys(): Unit =
+    if (before.keys.nonEmpty && DeltaTable.ofFiles(before.keys) != plan.properties)
+      throw PmeErrors.deltaOtherKeys(table.path, before.keys.keys.toSeq.sorted)
+
+  def requireKeys(): Unit = if (before.keys.isEmpty) throw PmeErrors.deltaNoKeys(table.path)
+
+  /**
+   * Sets the properties, and rewrites files until all are as they are to be.
+   *
+   * @param every whether to rewrite the files also if all have these keys
+   */
+  def done(every: Boolean): EncryptedDeltaTable = {
+    // The keys that writes of this application share were wrapped by what was the newest version of a master key then.
+    if (every) SessionKeys.begin(session)
+    val unfinishedRows = rewriting.finish()
+    setProperties()
+    val old = if (every) table.version.paths else Set.empty[String]
+    val (now, found, rewritten) = rewrite(old, Nil)
+    // Readers of the newest version open the last checkpoint, too.
+    val result = resultOf(now, found, rewritten, rewritten.flatMap(_.rows).lastOption.orElse(unfinishedRows))
+    if (every) table.checkpoint()
+    result
+  }
+
+  private def rewrite(
+      old: Set[String],
+      rewritten: Seq[DeltaRewrite.Rewritten],
+      attempt: Int = 0
+  ): (SessionTable.Version, FilesFound, Seq[DeltaRewrite.Rewritten]) = {
+    val now = table.version
+    // Before the look: no rewrite gives a column keys that the plan does not know.
+    requireUnchanged(now)
+    val found = look(now)
+    found.unknown.foreach(failed => throw failed)
+    if (found.isClean && !(old.nonEmpty && now.paths.exists(old))) (now, found, rewritten)
+    else if (attempt == Attempts) throw unfinished(table.path, found, rewritten.size)
+    else rewrite(old, rewritten ++ rewriting.rewrite(plan.order.filter(_ => clustering.isEmpty)), attempt + 1)
+  }
+
+  private def setProperties(): Unit = {
+    import DeltaKeyPlan.{IndexedColumns, StatisticsColumns}
+    val ofStatistics =
+      if (plan.statistics.nonEmpty) StatisticsColumns -> plan.statistics.mkString(",")
+      else IndexedColumns -> "0"
+    val wanted = plan.properties + ofStatistics
+    val removed =
+      before.keys.keySet ++ Set(StatisticsColumns).filter(before.table.properties.contains) -- wanted.keys
+    val changed = wanted.filter { case (name, value) => !before.table.properties.get(name).contains(value) }
+    if (changed.nonEmpty || removed.nonEmpty) table.alter(changed, removed.toSeq)
+  }
+
+  private def requireUnchanged(now: SessionTable.Version): Unit =
+    if (
+      now.table.schema != before.table.schema || now.keys != plan.properties ||
+      now.table.partitionColumns != before.table.partitionColumns
+    ) throw PmeErrors.deltaChanged(table.path)
+
+  /** Opens the footers of a version's live files, on executors. */
+  private def look(version: SessionTable.Version): FilesFound = {
+    val files = version.files.select("path", "size", "modificationTime", "stats").collect().toSeq
+    val listed = files.map { row =>
+      ListedFile(
+        LoggedFiles.at(table.path, row.getString(0)),
+        row.getLong(1),
+        row.getLong(2),
+        hasExternalMaterial = false
+      )
+    }
+    val readable = plan.readable
+    val shown = files.count { row =>
+      Option(row.getString(3))
+        .filter(_.nonEmpty)
+        .exists(CommitGuard.shownIn(table.path, _, readable).nonEmpty)
+    }
+    val keys = plan.keysOf(version.table)
+    val opened = KeyUsage.looked(session, listed, settings.kms).map(_._2)
+    val unknown = opened.collectFirst {
+      case Left(failed) => problem(failed.condition, failed.message)
+      case Right(use @ FileUse(_, _, None)) =>
+        val why = use.uses.flatMap(_.problem).headOption.getOrElse(Condition.DamagedFile.name)
+        problem(why, s"${table.path}: a live file could not be opened with the session's KMS: $why")
+    }
+    val known = opened.collect { case Right(use) if use.columns.isDefined => use }
+    FilesFound(files.size, known.count(!fits(_, keys, plan.footerKey)), shown, unknown)
+  }
+
+  private def problem(condition: String, message: String) = new PmeException(
+    Condition.all.find(_.name == condition).getOrElse(Condition.DamagedFile),
+    message.stripPrefix(s"[$condition] ")
+  )
+
+  private def resultOf(
+      now: SessionTable.Version,
+      found: FilesFound,
+      rewritten: Seq[DeltaRewrite.Rewritten],
+      rows: Option[Long]
+  ): EncryptedDeltaTable = {
+    val kept = plan.properties.keySet ++ Set(DeltaKeyPlan.StatisticsColumns, DeltaKeyPlan.IndexedColumns)
+    EncryptedDeltaTable(
+      table.path,
+      before.number,
+      now.number,
+      rewritten.map(_.removed).sum,
+      rewritten.map(_.added).sum,
+      found.files,
+      rows,
+      scala.collection.immutable.ListMap(plan.columns.map { case (name, key) => name -> key.orNull }: _*),
+      now.table.properties.filter { case (name, _) => kept(name) },
+      plan.named,
+      readable(now),
+      EncryptedDeltaTable.left(now.removed),
+      EncryptedDeltaTable.statements(table.name, now.table.properties)
+    )
+  }
+
+  private def readable(now: SessionTable.Version): Seq[String] = {
+    def listed(names: Seq[String]) = names.mkString(", ")
+    val partitions = now.table.partitionColumns
+    Seq(
+      Some(s"values of partition columns (${listed(partitions)}), in names of directories and in the log")
+        .filter(_ => partitions.nonEmpty),
+      Some(s"minimum and maximum of ${listed(plan.statistics)}, in the log").filter(_ =>
+        plan.statistics.nonEmpty
+      ),
+      Some(
+        "nothing else of these columns; all statistics are off, as unlisted columns are under the footer key. " +
+          "unlistedColumns=plaintext leaves them readable, with statistics"
+      ).filter(_ => plan.isComplete),
+      Some("names and types of columns, numbers of rows, sizes and times")
+    ).flatten
+  }
+}
+
+/** What a session's configuration says of encryption, and whether the options of a run agree with it. */
+private final class SessionOptions(table: String, conf: Configuration) {
+  import SessionOptions._
+
+  private val own = valuesIn(PmeOptions.FactoryPrefix)
+  private val javas = valuesIn(PmeOptions.ParquetPrefix)
+
+  private def valuesIn(prefix: String) = conf
+    .getPropsWithPrefix(prefix)
+    .asScala
+    .map { case (name, value) =>
+      DeltaTable.lower(name) -> value
+    }
+    .toMap
+
+  /** The options of the KMS that the session names. */
+  val kms: Map[String, String] = {
+    def ofKms(prefix: String, begin: String) =
+      conf.getPropsWithPrefix(prefix).asScala.toMap.filter { case (name, _) =>
+        DeltaTable.lower(name).startsWith(begin)
+      }
+    ofKms(PmeOptions.FactoryPrefix, "kms") ++
+      ofKms(PmeOptions.ParquetPrefix, "kms.").map { case (name, value) =>
+        s"${PmeOptions.ParquetPrefix}$name" -> value
+      }
+  }
+
+  /** The table's property for the footer key, if there is one. */
+  def footerKey(options: Map[String, String]): Map[String, String] = {
+    val byName = options.map { case (name, value) => DeltaTable.lower(name) -> value }
+    Seq("footerkey", "uniformkey")
+      .flatMap(byName.get)
+      .headOption
+      .orElse(ConfiguredKeys.of(conf).footer)
+      .map(DeltaTable.FooterKeyName -> _)
+      .toMap
+  }
+
+  /**
+   * The options of a write that Delta does: those for the table, and the session's KMS.
+   *
+   * @throws io.pmeparquet.PmeException if the session has other values than these options, and they count more
+   */
+  def effective(options: Map[String, String]): Map[String, String] = {
+    options.foreach { case (name, value) => requireSame(name, value) }
+    OfColumns.find(name => own.contains(DeltaTable.lower(name))).foreach { name =>
+      throw PmeErrors.deltaOfSession(table, PmeOptions.FactoryPrefix + name)
+    }
+    val footer = footerKey(options).values.headOption.getOrElse(throw PmeErrors.deltaWithoutLogKey(table))
+    own.get("footerkey").filter(_ != footer).foreach(_ => throw differs("footerKey"))
+    val ofTable = for {
+      (name, value) <- options
+      declared <- OfTables.find(_.equalsIgnoreCase(name)) if declared != "uniformKey"
+    } yield declared -> value
+    ofTable ++ Map("footerKey" -> footer, "keyManagement" -> "envelope") ++ kms
+  }
+
+  private def requireSame(name: String, value: String): Unit = {
+    val lower = DeltaTable.lower(name)
+    val isJavas = lower.startsWith(PmeOptions.ParquetPrefix)
+    val there = if (isJavas) javas.get(lower.stripPrefix(PmeOptions.ParquetPrefix)) else own.get(lower)
+    val fits =
+      if (OfTables.exists(_.equalsIgnoreCase(name))) lower != "algorithm" || there.forall(_ == value)
+      else there.fold(Defaults.get(lower).contains(value))(_ == value)
+    if (!fits) throw differs(name)
+  }
+
+  private def differs(name: String) = PmeErrors.deltaDiffers(
+    table,
+    name,
+    if (DeltaTable.lower(name).startsWith(PmeOptions.ParquetPrefix)) name else PmeOptions.FactoryPrefix + name
+  )
+}
+
+private object SessionOptions {
+  private val OfColumns = Seq("columnKeys", "uniformKey", "unlistedColumns")
+  // Properties of the table have these.
+  private val OfTables = OfColumns ++ Seq("footerKey", "algorithm")
+  private val Defaults =
+    Map("plaintextfooter" -> "false", "keymaterial" -> "internal", "keymanagement" -> "envelope")
+}
