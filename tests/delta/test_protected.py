@@ -172,7 +172,9 @@ def test_a_kms_without_a_session_is_refused(tmp_path: Path) -> None:
         pme.delta.check(tmp_path, kms="vault")
 
 
-@pytest.mark.parametrize("name", ["parquet.encryption.column.keys", "PARQUET.Encryption.Column.Keys"])
+@pytest.mark.parametrize(
+    "name", ["parquet.encryption.column.keys", "PARQUET.Encryption.Column.Keys", "delta.encryption.column_keys"]
+)
 def test_a_property_protects_columns_in_any_letter_case(tmp_path: Path, name: str) -> None:
     written.commit(tmp_path, 0, written.metadata(**{name: "pii: ssn"}))
     found = pme.delta.check(tmp_path)
