@@ -15,7 +15,7 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.{ConfResolver, FormatOrigin, PreparedWrite}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.{SealState, WriteSeal}
+import io.pmeparquet.spark.snapshots.{FilesLabel, SealState, WriteSeal}
 
 /**
  * What one instance of the format knows about its relation or scan beyond what Spark tells a format.
@@ -37,8 +37,8 @@ private[spark] final case class FormatState(
     @transient masked: MaskedColumns,
     whose: FormatOrigin,
     @transient prepared: Option[PreparedWrite],
-    @transient sealing: SealState = SealState.Unjudged,
-    @transient writing: WriteSeal = WriteSeal.Unjudged,
+    @transient sealing: SealState = SealState.NotEvaluated,
+    @transient writing: WriteSeal = WriteSeal.NotEvaluated,
     @transient files: Option[FilesLabel] = None,
     @transient readBy: Option[ReaderIdentity] = None,
     nullChecks: Set[Seq[String]] = Set.empty
@@ -70,7 +70,7 @@ private[spark] final case class FormatState(
     )
 
   /** The state; unknown in a deserialized instance, because the field is transient. */
-  def sealState: SealState = Option(sealing).getOrElse(SealState.Unjudged)
+  def sealState: SealState = Option(sealing).getOrElse(SealState.NotEvaluated)
 
   /** The label; none in a deserialized instance. Equal filters have equal labels, which only take time. */
   def label: Option[FilesLabel] = Option(files).flatten
@@ -167,7 +167,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
   /** The format of a write of which a rule knows whether it seals the table after its commit. */
   private[spark] def withWriteSeal(writing: WriteSeal): EncryptedFormat = of(state.copy(writing = writing))
 
-  private[spark] def writeSeal: WriteSeal = Option(state.writing).getOrElse(WriteSeal.Unjudged)
+  private[spark] def writeSeal: WriteSeal = Option(state.writing).getOrElse(WriteSeal.NotEvaluated)
 
   private[spark] def sealState: SealState = state.sealState
 
@@ -191,7 +191,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
     reader.foreach(_.settle(session))
     val options = ConfResolver.spelled(parameters)
     val resolver = new ConfResolver(session, origin)
-    val sealOf = SealOfRead.ofFile(session, resolver, options) _
+    val sealOf = SealState.ofFile(session, resolver, options) _
     SchemaInference.infer(session, options, files, resolver.read(options), sealOf)
   }
 
@@ -224,10 +224,12 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       options,
       hadoopConf
     )
-    val seal =
-      SealOfRead.of(session, resolver.snapshots(spelled).settings, state.sealState, hadoopConf, sessionRules)
+    val seal = SealState.broadcast(session, state.sealState, hadoopConf)(
+      resolver.snapshots(spelled).settings,
+      sessionRules.install()
+    )
     val opening = FileOpening(session, hadoopConf, scope, requiredSchema, seal)
-    if (resolver.usesPages(spelled) || SealOfRead.needsPages(state.sealState.isSealed)) {
+    if (resolver.usesPages(spelled) || SealState.needsPages(state.sealState.isSealed)) {
       val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)

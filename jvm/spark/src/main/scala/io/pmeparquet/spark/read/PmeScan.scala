@@ -21,7 +21,7 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
-import io.pmeparquet.spark.snapshots.{ChosenFiles, CountsFiles, ScannedFiles, SealedFileIndex}
+import io.pmeparquet.spark.snapshots.{ChosenFiles, CountsFiles, ScannedFiles, SealState, SealedFileIndex}
 
 /** Makes, for one V2 scan, the function with which its tasks open a file. ''Driver only.'' */
 private[spark] final case class FileOpeningOf(
@@ -39,7 +39,7 @@ private[spark] final case class FileOpeningOf(
 
   def usesPages: Boolean =
     new ConfResolver(session).usesPages(options.asCaseSensitiveMap().asScala.toMap) ||
-      SealOfRead.needsPages(seal.isDefined)
+      SealState.needsPages(seal.isDefined)
 }
 
 /**

@@ -46,7 +46,7 @@ private[spark] object EncryptedWrite {
         Some(files)
       case WriteSeal.Unsealed => None
       // A streaming sink commits without a command that could seal.
-      case WriteSeal.Unjudged =>
+      case WriteSeal.NotEvaluated =>
         if (WriteSeal.isNeeded(session, resolver, spelled, new Path(WriteRules.tableDirectory(output))))
           throw PmeErrors.cannotSealWrite
         None
