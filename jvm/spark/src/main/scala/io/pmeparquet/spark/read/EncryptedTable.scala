@@ -29,7 +29,7 @@ abstract class EncryptedTable private[spark] (
     paths: Seq[String],
     userSchema: Option[StructType],
     origin: OptionOrigin
-) extends OurTable(session, tableOptions, paths, userSchema) {
+) extends EncryptedFileTable(session, tableOptions, paths, userSchema) {
 
   private[spark] def sessionRules: SessionRules
 
@@ -52,7 +52,8 @@ abstract class EncryptedTable private[spark] (
     val seal = SealState.of(tables).broadcast(session)
     val read = if (seal.isDefined) NothingSkipped.in(options) else options
     val sparks = new CaseInsensitiveStringMap(
-      (OurTable.skippingNothing(read) ++ RowReader.conf(SparkAccess.sqlConf(session), schema) ++
+      (EncryptedFileTable
+        .skippingNothing(read) ++ SparkReadRules.ofRowReader(SparkAccess.sqlConf(session), schema) ++
         PmeCryptoFactory.readProperties(scope)).asJava
     )
     val files = if (tables.isEmpty && store.isEmpty) fileIndex else skippedFiles(tables, store, options)

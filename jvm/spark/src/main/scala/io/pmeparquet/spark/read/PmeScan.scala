@@ -4,18 +4,20 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.sql.catalyst.FileSourceOptions
+import org.apache.spark.sql.catalyst.{FileSourceOptions, InternalRow}
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
-import org.apache.spark.sql.connector.metric.CustomMetric
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, ParquetUtils}
 import org.apache.spark.sql.execution.datasources.v2.parquet.{ParquetScan, ParquetScanBuilder}
 import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.Masking
+import io.pmeparquet.parquet.bytes.{ReadCounter, ReadCounters}
 import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.RowPredicate
@@ -51,7 +53,7 @@ private[spark] final class PmeScanBuilder(
     spark: ParquetScanBuilder,
     another: () => ParquetScanBuilder,
     opening: FileOpeningOf
-) extends OurScanBuilder(opening.session, spark.fileIndex, spark.dataSchema, spark) {
+) extends EncryptedFileScanBuilder(opening.session, spark.fileIndex, spark.dataSchema, spark) {
 
   // If a read may mask columns, nobody can have the statistics of a masked one. If only some files refuse it, an
   // aggregate would show values of the others. If the table is sealed, Spark would read footers that nobody compares.
@@ -82,7 +84,7 @@ private[spark] final class PmeScanBuilder(
 private[spark] final case class PushedAggregates(asked: FileAggregates, rows: ParquetScan)
 
 /**
- * Spark's Parquet scan, whose tasks open files behind our gate. ''Driver only.''
+ * Spark's Parquet scan, whose tasks check each file before they open it. ''Driver only.''
  *
  * @param conditions the columns that conditions look at, if [[ConditionColumns]] has run
  * @param nullChecks the columns, and fields of structs, of which the plan asks only whether they are NULL
@@ -93,7 +95,7 @@ private[spark] final case class PmeScan(
     conditions: Option[Set[String]] = None,
     aggregates: Option[PushedAggregates] = None,
     nullChecks: Set[Seq[String]] = Set.empty
-) extends OurScan
+) extends EncryptedFileScan
     with CountsFiles {
   import PmeScan.FilesEntry
 
@@ -111,7 +113,7 @@ private[spark] final case class PmeScan(
   override def getMetaData(): Map[String, String] = spark.getMetaData() ++ filesText.map(FilesEntry -> _)
 
   override def supportedCustomMetrics(): Array[CustomMetric] =
-    if (readsPages) ReadMetrics.supported else Array.empty
+    if (readsPages) ReadMetric.supported else Array.empty
 
   override def scannedFiles: Seq[ScannedFiles] = chosen.getOrElse {
     val index = spark.fileIndex
@@ -128,16 +130,14 @@ private[spark] final case class PmeScan(
   private def readsPages = aggregates.isEmpty && opening.usesPages
 
   override def createReaderFactory(): PartitionReaderFactory =
-    aggregates.fold(rows)(pushed =>
-      NoFiles.or(answers(pushed), spark.pushedAggregate.get, spark.readDataSchema)
-    )
+    aggregates.fold(rows)(answers)
 
   private def answers(pushed: PushedAggregates): PartitionReaderFactory = {
     val conf = SparkAccess.sqlConf(opening.session)
     new AggregatesReaderFactory(
       pushed.asked,
       copy(spark = pushed.rows, aggregates = None).rows,
-      // Rows are read behind a gate of their own.
+      // The reader of rows makes a check of its own.
       opening(new StructType()),
       opening.scope,
       byName = !(conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(pushed.asked.columns)),
@@ -149,7 +149,7 @@ private[spark] final case class PmeScan(
     // This call also prepares the configuration, which both readers need.
     val factory = spark.createReaderFactory()
     if (readsPages) pages(opening.of(spark.hadoopConf, spark.readDataSchema))
-    else new GatedReaderFactory(factory, opening(spark.readDataSchema))
+    else new AdmittedReaderFactory(factory, opening(spark.readDataSchema))
   }
 
   private def pages(opened: FileOpening): PartitionReaderFactory = {
@@ -183,3 +183,76 @@ private object PmeScan {
   /** How `EXPLAIN` calls what [[ScannedFiles.text]] says. */
   private val FilesEntry = "Files"
 }
+
+/**
+ * The page pipeline behind Spark's V2 scan. ''Crosses the wire'', with the scope.
+ *
+ * @param rows reads a split row by row
+ * @param batches reads a split batch by batch
+ * @param result the columns of its rows
+ * @param columnar whether Spark may ask for batches
+ */
+private final class PagesReaderFactory(
+    rows: PagesRead,
+    batches: PagesRead,
+    result: StructType,
+    opening: FileOpening,
+    columnar: Boolean,
+    options: FileSourceOptions
+) extends PartitionReaderFactory {
+
+  override def supportColumnarReads(partition: InputPartition): Boolean = columnar
+
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    counted(_.createReader(partition))
+
+  override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] =
+    counted(_.createColumnarReader(partition))
+
+  private def counted[T](reader: FileReaderFactory => PartitionReader[T]): PartitionReader[T] = {
+    val counters = rows.countersOfTask()
+    def read(pages: PagesRead) = new TranslatedRead(pages(_, counters), opening)
+    val files = new FileReaderFactory(read(rows), read(batches), result, columnar, options)
+    new CountedReader(reader(files), counters)
+  }
+
+  override def toString: String = "PagesReaderFactory"
+}
+
+/** Reports to Spark what a task has counted so far. ''Executor only.'' */
+private final class CountedReader[T](reader: PartitionReader[T], counters: ReadCounters)
+    extends PartitionReader[T] {
+  override def next(): Boolean = reader.next()
+  override def get(): T = reader.get()
+  override def close(): Unit = reader.close()
+  override def currentMetricsValues(): Array[CustomTaskMetric] = ReadMetric.of(counters)
+}
+
+/**
+ * The costs of a V2 scan, which the SQL tab shows. Spark creates each metric by its class name, without arguments, and
+ * adds up what the tasks counted.
+ */
+private[spark] sealed abstract class ReadMetric(
+    override val name: String,
+    override val description: String,
+    private[spark] val of: ReadCounters => ReadCounter
+) extends CustomSumMetric
+
+final class ReadRequests extends ReadMetric("pmeReads", "reads of files", _.reads)
+final class BytesRead extends ReadMetric("pmeBytesRead", "bytes read of files", _.bytes)
+final class ModulesDecrypted extends ReadMetric("pmeModules", "modules decrypted", _.modules)
+final class FootersRead extends ReadMetric("pmeFooters", "footers opened", _.footers)
+final class KeysOpened extends ReadMetric("pmeKeys", "data keys opened", _.keys)
+
+private[spark] object ReadMetric {
+  private val all =
+    Seq(new ReadRequests, new BytesRead, new ModulesDecrypted, new FootersRead, new KeysOpened)
+
+  def supported: Array[CustomMetric] = all.toArray
+
+  def of(counters: ReadCounters): Array[CustomTaskMetric] =
+    all.map(metric => TaskMetric(metric.name, metric.of(counters).sum): CustomTaskMetric).toArray
+}
+
+private final case class TaskMetric(override val name: String, override val value: Long)
+    extends CustomTaskMetric
