@@ -26,7 +26,7 @@ import io.pmeparquet.spark.session.FormatName
  *
  * ''Driver only.''
  */
-class PmeDataSource extends ParquetDataSourceV2 with OurSource {
+class PmeDataSource extends ParquetDataSourceV2 with EncryptedDataSource {
   SessionSetup.install()
 
   override def shortName(): String = PmeDataSource.Name
@@ -44,4 +44,9 @@ class PmeDataSource extends ParquetDataSourceV2 with OurSource {
 
 object PmeDataSource {
   val Name: String = FormatName.Format
+}
+
+/** `pme_parquet`: the same source by a name that SQL reads without backquotes. */
+final class PmeParquetInSql extends PmeDataSource {
+  override def shortName(): String = FormatName.FormatInSql
 }

@@ -180,14 +180,14 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       resolver.snapshots(spelled).settings,
       sessionRules.install()
     )
-    val opening = FileOpening(session, hadoopConf, scope, requiredSchema, seal)
+    val admission = ParquetSplitAdmission(session, hadoopConf, scope, requiredSchema, seal)
     if (resolver.usesPages(spelled) || SealState.needsPages(state.sealState.isSealed)) {
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)
       val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows, state.nullChecks)
       val masking = MaskedScan.of(session, scope.settings.masking, notes.conditions, masked, sessionRules)
-      new TranslatedRead(new PagesRead(opening.conf, scope, scan, masking, opening.seal), opening)
-    } else new AdmittedRead(spark, opening)
+      new TranslatedRead(new PagesRead(admission.conf, scope, scan, masking, admission.seal), admission)
+    } else new AdmittedRead(spark, admission)
   }
 
   override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean = true

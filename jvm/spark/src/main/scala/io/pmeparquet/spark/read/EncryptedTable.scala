@@ -58,7 +58,7 @@ abstract class EncryptedTable private[spark] (
     )
     val files = if (tables.isEmpty && store.isEmpty) fileIndex else skippedFiles(tables, store, options)
     def builder() = new ParquetScanBuilder(session, files, schema, dataSchema, sparks)
-    new PmeScanBuilder(builder(), () => builder(), FileOpeningOf(session, sparks, scope, sessionRules, seal))
+    new PmeScanBuilder(builder(), () => builder(), ScanContext(session, sparks, scope, sessionRules, seal))
   }
 
   private def skippedFiles(

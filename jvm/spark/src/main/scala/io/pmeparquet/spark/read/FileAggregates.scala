@@ -225,7 +225,7 @@ private[read] final class FooterAggregates(
 private[read] final class AggregatesReaderFactory(
     asked: FileAggregates,
     rows: PartitionReaderFactory,
-    opening: FileOpening,
+    admission: ParquetSplitAdmission,
     scope: ReadScope,
     byName: Boolean,
     caseSensitive: Boolean
@@ -240,10 +240,10 @@ private[read] final class AggregatesReaderFactory(
   }
 
   private def answer(file: PartitionedFile): InternalRow = {
-    opening.check(file)
+    admission.check(file)
     val values =
       try ofFooter(file).getOrElse(ofRows(file))
-      catch { case failed: Throwable => throw opening.translate(failed, file.toPath.toString) }
+      catch { case failed: Throwable => throw admission.translate(failed, file.toPath.toString) }
     val groups = asked.groups.map(at => file.partitionValues.get(at, asked.partitions(at).dataType))
     rowOf(groups ++ values)
   }
@@ -253,7 +253,7 @@ private[read] final class AggregatesReaderFactory(
   private def ofFooter(file: PartitionedFile): Option[Seq[Any]] =
     if (!byName) None
     else {
-      val footer = new SplitReader(scope, file.toPath, opening.conf.value.value)
+      val footer = new SplitReader(scope, file.toPath, admission.conf.value.value)
       try {
         val length = footer.splitLength(file.start, file.length, file.fileSize)
         new FooterAggregates(asked, caseSensitive, footer, file.start, length).values(file.partitionValues)

@@ -25,23 +25,24 @@ import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.{ChosenFiles, CountsFiles, ScannedFiles, SealState, SealedFileIndex}
 
-/** Makes, for one V2 scan, the function with which its tasks open a file. ''Driver only.'' */
-private[spark] final case class FileOpeningOf(
+/** What one V2 scan knows of its read, and the checks of splits that it makes for tasks. ''Driver only.'' */
+private[spark] final case class ScanContext(
     session: SparkSession,
     options: CaseInsensitiveStringMap,
     scope: ReadScope,
     rules: SessionRules,
     seal: Option[Broadcast[FileSeal]]
 ) {
-  def apply(columns: StructType): FileOpening =
-    of(SparkAccess.hadoopConf(session, options.asCaseSensitiveMap().asScala.toMap), columns)
+  def spelled: Map[String, String] = options.asCaseSensitiveMap().asScala.toMap
 
-  def of(conf: Configuration, columns: StructType): FileOpening =
-    FileOpening(session, conf, scope, columns, seal)
+  def admission(columns: StructType): ParquetSplitAdmission =
+    admission(SparkAccess.hadoopConf(session, spelled), columns)
+
+  def admission(conf: Configuration, columns: StructType): ParquetSplitAdmission =
+    ParquetSplitAdmission(session, conf, scope, columns, seal)
 
   def usesPages: Boolean =
-    new ConfResolver(session).usesPages(options.asCaseSensitiveMap().asScala.toMap) ||
-      SealState.needsPages(seal.isDefined)
+    new ConfResolver(session).usesPages(spelled) || SealState.needsPages(seal.isDefined)
 }
 
 /**
@@ -52,21 +53,21 @@ private[spark] final case class FileOpeningOf(
 private[spark] final class PmeScanBuilder(
     spark: ParquetScanBuilder,
     another: () => ParquetScanBuilder,
-    opening: FileOpeningOf
-) extends EncryptedFileScanBuilder(opening.session, spark.fileIndex, spark.dataSchema, spark) {
+    context: ScanContext
+) extends EncryptedFileScanBuilder(context.session, spark.fileIndex, spark.dataSchema, spark) {
 
   // If a read may mask columns, nobody can have the statistics of a masked one. If only some files refuse it, an
   // aggregate would show values of the others. If the table is sealed, Spark would read footers that nobody compares.
   override protected def trustsStatistics: Boolean =
-    opening.scope.settings.masking.isEmpty && opening.seal.isEmpty
+    context.scope.settings.masking.isEmpty && context.seal.isEmpty
 
   override def build(): Scan = {
     val built = spark.build()
-    PmeScan(built, opening, aggregates = built.pushedAggregate.map(pushed(built, _)))
+    PmeScan(built, context, aggregates = built.pushedAggregate.map(pushed(built, _)))
   }
 
   private def pushed(built: ParquetScan, aggregation: Aggregation): PushedAggregates = {
-    val conf = SparkAccess.sqlConf(opening.session)
+    val conf = SparkAccess.sqlConf(context.session)
     val partitions = built.readPartitionSchema
     val asked = FileAggregates
       .of(aggregation, spark.dataSchema, partitions, built.readDataSchema, conf.caseSensitiveAnalysis)
@@ -91,7 +92,7 @@ private[spark] final case class PushedAggregates(asked: FileAggregates, rows: Pa
  */
 private[spark] final case class PmeScan(
     spark: ParquetScan,
-    opening: FileOpeningOf,
+    context: ScanContext,
     conditions: Option[Set[String]] = None,
     aggregates: Option[PushedAggregates] = None,
     nullChecks: Set[Seq[String]] = Set.empty
@@ -106,7 +107,7 @@ private[spark] final case class PmeScan(
 
   override def pushedAggregate: Option[Aggregation] = spark.pushedAggregate
 
-  override def masking: Option[Masking] = opening.scope.settings.masking
+  override def masking: Option[Masking] = context.scope.settings.masking
 
   override def description(): String =
     spark.description() + filesText.fold("")(text => s", $FilesEntry: $text")
@@ -127,19 +128,19 @@ private[spark] final case class PmeScan(
 
   private def filesText = chosen.map(files => ScannedFiles.text(files.counted, atMost = false))
 
-  private def readsPages = aggregates.isEmpty && opening.usesPages
+  private def readsPages = aggregates.isEmpty && context.usesPages
 
   override def createReaderFactory(): PartitionReaderFactory =
     aggregates.fold(rows)(answers)
 
   private def answers(pushed: PushedAggregates): PartitionReaderFactory = {
-    val conf = SparkAccess.sqlConf(opening.session)
+    val conf = SparkAccess.sqlConf(context.session)
     new AggregatesReaderFactory(
       pushed.asked,
       copy(spark = pushed.rows, aggregates = None).rows,
       // The reader of rows makes a check of its own.
-      opening(new StructType()),
-      opening.scope,
+      context.admission(new StructType()),
+      context.scope,
       byName = !(conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(pushed.asked.columns)),
       conf.caseSensitiveAnalysis
     )
@@ -148,33 +149,40 @@ private[spark] final case class PmeScan(
   private def rows: PartitionReaderFactory = {
     // This call also prepares the configuration, which both readers need.
     val factory = spark.createReaderFactory()
-    if (readsPages) pages(opening.of(spark.hadoopConf, spark.readDataSchema))
-    else new AdmittedReaderFactory(factory, opening(spark.readDataSchema))
+    if (readsPages) pages(context.admission(spark.hadoopConf, spark.readDataSchema))
+    else new AdmittedReaderFactory(factory, context.admission(spark.readDataSchema))
   }
 
-  private def pages(opened: FileOpening): PartitionReaderFactory = {
-    val conf = SparkAccess.sqlConf(opening.session)
+  private def pages(admission: ParquetSplitAdmission): PartitionReaderFactory = {
+    val conf = SparkAccess.sqlConf(context.session)
     val json = spark.hadoopConf.get(ParquetReadSupport.SPARK_ROW_REQUESTED_SCHEMA)
     val required = DataType.fromJson(json).asInstanceOf[StructType]
     val partitions = spark.readPartitionSchema
     val result = StructType(required.fields ++ partitions.fields)
-    val rules = SparkReadRules.of(conf, result, opening.options.asCaseSensitiveMap().asScala.toMap)
+    val rules = SparkReadRules.of(conf, result, context.spelled)
     val masking =
-      MaskedScan.of(opening.session, opening.scope.settings.masking, conditions, masked, opening.rules)
+      MaskedScan.of(context.session, context.scope.settings.masking, conditions, masked, context.rules)
     val rows = RowPredicate.of(spark.dataFilters, required)
     val scan = PagedScan(rules, required, partitions, spark.pushedFilters.toSeq, rows, nullChecks)
     def read(batches: Boolean) =
       new PagesRead(
-        opened.conf,
-        opening.scope,
+        admission.conf,
+        context.scope,
         scan.copy(rules = rules.copy(returningBatch = batches)),
         masking,
-        opening.seal
+        context.seal
       )
     val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&
       !WholeStageCodegenExec.isTooManyFields(conf, result) && rules.vectorized
-    val fileOptions = new FileSourceOptions(opening.options.asCaseSensitiveMap().asScala.toMap)
-    new PagesReaderFactory(read(batches = false), read(batches = true), result, opened, columnar, fileOptions)
+    val fileOptions = new FileSourceOptions(context.spelled)
+    new PagesReaderFactory(
+      read(batches = false),
+      read(batches = true),
+      result,
+      admission,
+      columnar,
+      fileOptions
+    )
   }
 }
 
@@ -196,7 +204,7 @@ private final class PagesReaderFactory(
     rows: PagesRead,
     batches: PagesRead,
     result: StructType,
-    opening: FileOpening,
+    admission: ParquetSplitAdmission,
     columnar: Boolean,
     options: FileSourceOptions
 ) extends PartitionReaderFactory {
@@ -211,7 +219,7 @@ private final class PagesReaderFactory(
 
   private def counted[T](reader: FileReaderFactory => PartitionReader[T]): PartitionReader[T] = {
     val counters = rows.countersOfTask()
-    def read(pages: PagesRead) = new TranslatedRead(pages(_, counters), opening)
+    def read(pages: PagesRead) = new TranslatedRead(pages(_, counters), admission)
     val files = new FileReaderFactory(read(rows), read(batches), result, columnar, options)
     new CountedReader(reader(files), counters)
   }

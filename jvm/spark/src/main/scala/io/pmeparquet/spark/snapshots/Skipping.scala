@@ -1,10 +1,10 @@
 package io.pmeparquet.spark.snapshots
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal, PlanExpression}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.{InSubqueryExec, ScalarSubquery}
 import org.apache.spark.sql.execution.datasources.PartitionDirectory
-import org.apache.spark.sql.execution.ScalarSubquery
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
@@ -96,4 +96,42 @@ private[spark] object SubqueryResults {
       // Its requirement that the subquery has run: there is no other way to ask.
       case _: IllegalArgumentException => None
     }
+}
+
+/**
+ * The filters of a V1 scan on its partitions: those that Spark lists files with, and those that depend on other parts of
+ * the query, with which it drops partitions of the list when the query runs. ''Driver only.''
+ *
+ * @param columns the columns of directories
+ */
+private[spark] final class PartitionsRead(columns: StructType, filters: Seq[Expression]) {
+  private val (later, first) = filters.partition(_.exists(_.isInstanceOf[PlanExpression[_]]))
+
+  def static: Seq[Expression] = first
+
+  /** Whether the query prunes partitions when it runs. */
+  def prunesLater: Boolean = later.nonEmpty
+
+  /** Whether the scan reads a partition with these values; none if the query has not run. */
+  def isRead: Option[InternalRow => Boolean] = {
+    val known = later.map(SubqueryResults.in)
+    if (!known.forall(isKnown)) None
+    else {
+      val predicate =
+        Predicate.create(bound(known.reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral)), Nil)
+      predicate.initialize(0)
+      Some(predicate.eval(_))
+    }
+  }
+
+  private def isKnown(filter: Expression) = filter
+    .collect {
+      case in: InSubqueryExec => in.values().isDefined
+      case _: PlanExpression[_] => false
+    }
+    .forall(identity)
+
+  private def bound(filter: Expression) = filter.transform { case column: AttributeReference =>
+    BoundReference(columns.indexWhere(_.name == column.name), column.dataType, nullable = true)
+  }
 }
