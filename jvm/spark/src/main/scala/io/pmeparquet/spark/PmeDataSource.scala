@@ -26,7 +26,7 @@ import io.pmeparquet.spark.session.FormatName
  *
  * ''Driver only.''
  */
-class PmeDataSource extends ParquetDataSourceV2 with EncryptedDataSource {
+class PmeDataSource extends ParquetDataSourceV2 with OurSource {
   SessionSetup.install()
 
   override def shortName(): String = PmeDataSource.Name
@@ -44,9 +44,4 @@ class PmeDataSource extends ParquetDataSourceV2 with EncryptedDataSource {
 
 object PmeDataSource {
   val Name: String = FormatName.Format
-}
-
-/** `pme_parquet`: the same source by a name that SQL reads without backquotes. */
-final class PmeParquetInSql extends PmeDataSource {
-  override def shortName(): String = FormatName.FormatInSql
 }

@@ -20,7 +20,7 @@ import io.pmeparquet.spark.session.FormatName
  *
  * ''Driver only.''
  */
-class PmeOrcDataSource extends OrcDataSourceV2 with EncryptedDataSource {
+class PmeOrcDataSource extends OrcDataSourceV2 with OurSource {
   SessionSetup.install()
 
   override def shortName(): String = FormatName.Orc
@@ -34,9 +34,4 @@ class PmeOrcDataSource extends OrcDataSourceV2 with EncryptedDataSource {
       schema: Option[StructType],
       origin: OptionOrigin
   ): Table = new PmeOrcTable(name, sparkSession, options, paths, schema, origin)
-}
-
-/** `pme_orc`: the same source by a name that SQL reads without backquotes. */
-final class PmeOrcInSql extends PmeOrcDataSource {
-  override def shortName(): String = FormatName.OrcInSql
 }

@@ -169,8 +169,9 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
     val spelled = ConfResolver.spelled(options)
     // Streaming sinks pass a configuration without the options.
     SparkAccess.setOptions(job.getConfiguration, spelled)
-    val write = OrcWrite.of(resolver(session, spelled), state.isSparks, job.getConfiguration, dataSchema)
-    write.wrap(job, super.prepareWrite(session, job, options, dataSchema))
+    OrcWrite
+      .of(resolver(session, spelled), state.isSparks, job.getConfiguration, dataSchema)
+      .prepare(job)(super.prepareWrite(session, job, options, dataSchema))
   }
 
   /**
@@ -187,15 +188,9 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
       replaces: Boolean
   ): Unit = {
     val conf = SparkAccess.hadoopConf(session, options)
-    OrcWrite.check(
-      resolver(session, options),
-      state.isSparks,
-      conf,
-      dataSchema,
-      partitions,
-      buckets,
-      replaces
-    )
+    OrcWrite
+      .of(resolver(session, options), state.isSparks, conf, dataSchema)
+      .check(partitions, buckets, replaces)
   }
 
   override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean = true

@@ -13,8 +13,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.session.PmeSparkException
 
-/** A source of this project, which Spark reads by its V1 path, unless a read asks for the V2 scan (`scan=v2`). ''Driver only.'' */
-private[spark] trait EncryptedDataSource extends FileDataSourceV2 {
+/** A source of ours, which Spark reads by its V1 path, unless a read asks for the V2 scan (`scan=v2`). ''Driver only.'' */
+private[spark] trait OurSource extends FileDataSourceV2 {
 
   /** The V2 side, for the files of these paths. */
   private[spark] def tableOf(
