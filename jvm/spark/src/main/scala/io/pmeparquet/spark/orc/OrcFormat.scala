@@ -155,7 +155,9 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
       options,
       hadoopConf
     )
-    val masking = MaskedScan.of(session, scope.settings.masking, notes.conditions, masked, sessionRules)
+    val masking = MaskedScan.of(session, scope.settings.masking, notes.conditions, masked)(
+      sessionRules.install()
+    )
     val admission = OrcSplitAdmission.of(session, hadoopConf, scope, dataSchema, requiredSchema)
     new OrcRead(spark, admission, StructType(requiredSchema.fields ++ partitionSchema.fields), masking)
   }

@@ -185,7 +185,9 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)
       val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows, state.nullChecks)
-      val masking = MaskedScan.of(session, scope.settings.masking, notes.conditions, masked, sessionRules)
+      val masking = MaskedScan.of(session, scope.settings.masking, notes.conditions, masked)(
+        sessionRules.install()
+      )
       new TranslatedRead(new PagesRead(admission.conf, scope, scan, masking, admission.seal), admission)
     } else new AdmittedRead(spark, admission)
   }

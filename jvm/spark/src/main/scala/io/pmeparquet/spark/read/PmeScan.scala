@@ -161,7 +161,9 @@ private[spark] final case class PmeScan(
     val result = StructType(required.fields ++ partitions.fields)
     val rules = SparkReadRules.of(conf, result, context.spelled)
     val masking =
-      MaskedScan.of(context.session, context.scope.settings.masking, conditions, masked, context.rules)
+      MaskedScan.of(context.session, context.scope.settings.masking, conditions, masked)(
+        context.rules.install()
+      )
     val rows = RowPredicate.of(spark.dataFilters, required)
     val scan = PagedScan(rules, required, partitions, spark.pushedFilters.toSeq, rows, nullChecks)
     def read(batches: Boolean) =
