@@ -3,7 +3,7 @@ package io.pmeparquet.snapshot
 import java.io.{EOFException, FileNotFoundException, IOException}
 import java.util.UUID
 
-import scala.annotation.nowarn
+import scala.annotation.{nowarn, tailrec}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
@@ -38,22 +38,36 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
   /** Whether the name of the table is a link, which whoever can write beside the table can point elsewhere. */
   lazy val isLink: Boolean = OwnFiles.hasLinks(table, conf) && OwnFiles.find(table, conf) == Found.Other
 
-  /** The versions that have a manifest, in ascending order; none if there is no directory. */
-  def versions: Seq[Long] =
-    list().map(_.getPath.getName).collect { case ManifestName(number) => number.toLong }.filter(_ > 0).sorted
+  /**
+   * The versions that have a manifest, in ascending order; none if there is no directory.
+   *
+   * A listing is not one moment: a local file system lists names first, and then looks at each file. If meanwhile the next
+   * version is published, and the newest one expires, neither is in the listing. So a directory without a manifest is listed
+   * again.
+   */
+  def versions: Seq[Long] = {
+    @tailrec def look(more: Int): Seq[Long] = list() match {
+      case None => Nil
+      case Some(files) =>
+        val found = files.map(_.getPath.getName).collect { case ManifestName(number) => number.toLong }
+        if (found.isEmpty && more > 0) look(more - 1) else found.filter(_ > 0).sorted
+    }
+    look(MoreListings)
+  }
 
   /** The files of parts that are there, and files that were being written as one. */
-  private[snapshot] def parts: Seq[StoredPart] = list().filter(_.isFile).flatMap { file =>
+  private[snapshot] def parts: Seq[StoredPart] = list().toSeq.flatten.filter(_.isFile).flatMap { file =>
     file.getPath.getName match {
       case name @ PartName(staged) => Some(StoredPart(name, staged != null, file.getModificationTime))
       case _ => None
     }
   }
 
-  private def list(): Seq[FileStatus] = {
+  /** What is in the directory; none if there is no directory. */
+  private def list(): Option[Seq[FileStatus]] = {
     val fs = path.getFileSystem(conf)
-    try if (isS3A(fs) && !isDirectory(fs)) Nil else fs.listStatus(path).toSeq
-    catch { case _: FileNotFoundException => Nil }
+    try if (isS3A(fs) && !isDirectory(fs)) None else Some(fs.listStatus(path).toSeq)
+    catch { case _: FileNotFoundException => None }
   }
 
   // Other file systems for the same names may answer otherwise.
@@ -183,6 +197,7 @@ object SnapshotDirectory {
 
   private val ManifestName = "snapshot-([0-9]{10})\\.json".r
   private val Staged = ".pme-"
+  private val MoreListings = 2
   private val S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
   // Exact, because nothing else in the directory may be deleted.
   private val PartName = s"(\\.pme-)?(?:${ManifestJson.PartName}|${ManifestJson.IndexName})".r

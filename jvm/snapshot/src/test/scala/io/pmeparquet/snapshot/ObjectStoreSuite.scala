@@ -291,4 +291,30 @@ class ObjectStoreSuite extends TableSuite {
     table.expire(keep = 1)
     refused(Damaged, "has expired", "Run")(snapshots.files(version))
   }
+
+  /** While a listing looks at the files that it has named: a version is published, and the one that it has named expires. */
+  private def replaceWhenNamed(table: Table): Unit = table.bucket.named = () => {
+    table.bucket.named = () => ()
+    table.seal(8)
+    table.expire(keep = 1)
+    ()
+  }
+
+  test("a table is sealed whatever becomes of its versions while they are listed") {
+    val table = new Table("s3a", MemoryStore.Conditional)
+    table.seal(1)
+    replaceWhenNamed(table)
+    assertEquals(table.directory.versions, Seq(2L))
+  }
+
+  test("a version has expired whatever becomes of newer ones while they are listed") {
+    val table = new Table("s3a", MemoryStore.Conditional)
+    table.seal(1)
+    val snapshots = table.reader
+    val version = snapshots.newest().get
+    table.seal(2)
+    table.expire(keep = 1)
+    replaceWhenNamed(table)
+    refused(Damaged, "has expired", "Run")(snapshots.files(version))
+  }
 }

@@ -85,7 +85,9 @@ class MemoryStore extends FileSystem {
     bucket.ask()
     val names = bucket.objects.keys.filter(_.startsWith(below(path))).map(_.substring(below(path).length))
     if (!isAbove(path)) missing(path)
-    names.map(_.takeWhile(_ != '/')).toSeq.distinct.sorted.map(name => status(new Path(path, name))).toArray
+    val found = names.map(_.takeWhile(_ != '/')).toSeq.distinct.sorted.map(new Path(path, _))
+    bucket.named()
+    found.filter(one => bucket.objects.contains(key(one)) || isAbove(one)).map(status(_)).toArray
   }
 
   /** In one request, as stores list all objects below a prefix: no directory can be missed meanwhile. */
@@ -171,6 +173,9 @@ object MemoryStore {
 
     /** Whether the second half of what is written fails. */
     @volatile var breaks = false
+
+    /** Called in a listing when its names are known, and before their files are looked at, as a local file system does. */
+    @volatile var named: () => Unit = () => ()
 
     /** Called before each request. */
     @volatile var before: () => Unit = () => ()

@@ -10,14 +10,14 @@ import org.apache.parquet.filter2.predicate.FilterPredicate
 import org.apache.parquet.hadoop.api.ReadSupport.ReadContext
 import org.apache.parquet.hadoop.metadata.FileMetaData
 import org.apache.parquet.io.{ColumnIOFactory, ParquetDecodingException, RecordReader}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, JoinedRow}
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateUnsafeProjection
-import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, ParquetRowIndexUtil}
 import org.apache.spark.sql.types.StructType
 
 /**
- * A record that did not decode, and where. [[io.pmeparquet.spark.read.FileOpening]] decides whether we or Spark explain
+ * A record that did not decode, and where. [[io.pmeparquet.spark.read.ParquetSplitAdmission]] decides whether we or Spark explain
  * it.
  */
 private[spark] final class UndecodedRecord(position: Long, block: Int, file: Path, cause: RuntimeException)
@@ -54,7 +54,9 @@ private[spark] final class RowPages(
 
   /** The rows, with the partition's values appended. Each is valid until the next. */
   def rows(partitions: StructType, values: InternalRow): Iterator[InternalRow] = {
-    val full = SparkAttributes.of(required) ++ SparkAttributes.of(partitions)
+    val full = (required.fields ++ partitions.fields).toSeq.map { field =>
+      AttributeReference(field.name, field.dataType, field.nullable, field.metadata)()
+    }
     val project = GenerateUnsafeProjection.generate(full, full)
     val joined = new JoinedRow
     val records = new Records

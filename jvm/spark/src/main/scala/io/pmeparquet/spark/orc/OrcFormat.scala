@@ -7,55 +7,53 @@ import org.apache.orc.OrcConf
 import org.apache.spark.sql.catalyst.catalog.BucketSpec
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{OutputWriterFactory, PartitionedFile}
-import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
+import org.apache.spark.sql.execution.datasources.orc.{OrcFileFormat, OrcOptions}
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.options.Masking
 import io.pmeparquet.orc.keys.OrcScope
+import io.pmeparquet.orc.tail.OrcTail
+import io.pmeparquet.orc.OrcAdmission
 import io.pmeparquet.spark.options.{Asker, ConfResolver, FormatOrigin, OrcResolver}
-import io.pmeparquet.spark.read.{MaskedColumns, MaskedScan, OurFormat, ReaderIdentity, SessionRules}
+import io.pmeparquet.spark.read.{EncryptedFileFormat, FormatNotes, MaskedScan, SessionRules}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 
 /**
  * What one instance of the format knows beyond what Spark tells a format.
  *
- * @param whose where the options come from
- * @param conditions the scan's columns that conditions look at; none: no rule has looked yet
- * @param masked the columns that the scan reads as NULL, noted while it runs
  * @param isSparks whether it stands for Spark's own `orc`, which reads plaintext files and writes what `orc.encrypt` says
  * @param property master keys in a property of the relation's table
- * @param readBy under which settings the files are read
  */
 private[spark] final case class OrcState(
-    whose: FormatOrigin,
-    conditions: Option[Set[String]] = None,
-    @transient masked: MaskedColumns = new MaskedColumns,
+    notes: FormatNotes,
     isSparks: Boolean = false,
-    @transient property: Option[String] = None,
-    @transient readBy: Option[ReaderIdentity] = None
+    @transient property: Option[String] = None
 ) {
-  def identity: (FormatOrigin, Option[Set[String]], Boolean, Option[String], Option[ReaderIdentity]) =
-    (whose, conditions, isSparks, Option(property).flatten, reader)
+  def identity: Seq[Any] = Seq(notes.identity, isSparks, masterKeys)
 
-  /** The reader; none in a deserialized instance, because the field is transient. */
-  def reader: Option[ReaderIdentity] = Option(readBy).flatten
+  /** The property; none in a deserialized instance, because the field is transient. */
+  def masterKeys: Option[String] = Option(property).flatten
 }
 
 private[spark] object OrcState {
 
   /** The state of an instance that Spark creates. */
-  def of(whose: FormatOrigin): OrcState = OrcState(whose, readBy = Some(ReaderIdentity.ofCaller(whose.asker)))
+  def of(whose: FormatOrigin): OrcState = OrcState(FormatNotes.of(whose))
 }
 
 /**
  * Encrypted ORC, over Spark's own `orc`. It gives ORC our keys ([[OrcScope]]) and looks at each file before Spark does
  * ([[OrcRead]]). ''Driver only''; the functions that it returns cross the wire.
  */
-abstract class OrcFormat private[spark] (private val state: OrcState) extends OrcFileFormat with OurFormat {
+abstract class OrcFormat private[spark] (private val state: OrcState)
+    extends OrcFileFormat
+    with EncryptedFileFormat {
+  private[spark] override type Noted = OrcFormat
 
-  /** The same format with other notes. */
+  /** The same format with another state. */
   private[spark] def of(state: OrcState): OrcFormat
 
   private[spark] def sessionRules: SessionRules
@@ -71,30 +69,13 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
   /** Whether it reads or writes in place of Spark's own `orc`. */
   private[spark] def isInsteadOfSparks: Boolean = state.isSparks
 
-  private[spark] override def whose: FormatOrigin = state.whose
+  private[spark] override def notes: FormatNotes = state.notes
 
-  private[spark] override def withWhose(other: FormatOrigin): OrcFormat = of(state.copy(whose = other))
-
-  private[spark] override def withConditions(columns: Set[String]): OrcFormat =
-    of(
-      state.copy(
-        conditions = Some(state.conditions.getOrElse(Set.empty) ++ columns),
-        masked = new MaskedColumns
-      )
-    )
+  private[spark] override def withNotes(notes: FormatNotes): OrcFormat = of(state.copy(notes = notes))
 
   /** The format of a relation whose table has master keys in a property. */
   private[spark] def withProperty(keys: String): OrcFormat =
-    if (property.contains(keys)) this else of(state.copy(property = Some(keys)))
-
-  private def property = Option(state.property).flatten
-
-  private[spark] override def reader: Option[ReaderIdentity] = state.reader
-
-  private[spark] override def withReader(other: ReaderIdentity): OrcFormat =
-    of(state.copy(readBy = Some(other)))
-
-  private[spark] override def masked: MaskedColumns = state.masked
+    if (state.masterKeys.contains(keys)) this else of(state.copy(property = Some(keys)))
 
   override def shortName(): String = FormatName.Orc
   override def toString: String = "PmeOrc"
@@ -115,25 +96,25 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
     PmeSparkException.translated(resolver(session, options).acceptsRefusals)
 
   /**
-   * The look at each file, for Spark's own V2 reader.
+   * The check of each file, for Spark's own V2 reader.
    *
    * @param conf of the read; this adds the key provider
    * @param wanted the columns whose keys the read needs
    */
-  private[spark] def gate(
+  private[spark] def admission(
       session: SparkSession,
       options: Map[String, String],
       conf: Configuration,
       dataSchema: StructType,
       wanted: StructType
-  ): OrcSplitGate = PmeSparkException.translated {
+  ): OrcSplitAdmission = PmeSparkException.translated {
     val scope = scopeOf(session, options)
     OrcFormat.prepare(conf, scope)
-    OrcSplitGate.of(session, conf, scope, dataSchema, wanted)
+    OrcSplitAdmission.of(session, conf, scope, dataSchema, wanted)
   }
 
   private def resolver(session: SparkSession, options: Map[String, String]): OrcResolver =
-    new ConfResolver(session, origin).orc(options, property)
+    new ConfResolver(session, origin).orc(options, state.masterKeys)
 
   private def scopeOf(session: SparkSession, options: Map[String, String]): OrcScope =
     resolver(session, options).read(state.isSparks)
@@ -174,8 +155,11 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
       options,
       hadoopConf
     )
-    val masking = MaskedScan.of(session, scope.settings.masking, state.conditions, masked, sessionRules)
-    OrcRead.of(session, spark, hadoopConf, scope, dataSchema, requiredSchema, partitionSchema, masking)
+    val masking = MaskedScan.of(session, scope.settings.masking, notes.conditions, masked)(
+      sessionRules.install()
+    )
+    val admission = OrcSplitAdmission.of(session, hadoopConf, scope, dataSchema, requiredSchema)
+    new OrcRead(spark, admission, StructType(requiredSchema.fields ++ partitionSchema.fields), masking)
   }
 
   override def prepareWrite(
@@ -187,8 +171,9 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
     val spelled = ConfResolver.spelled(options)
     // Streaming sinks pass a configuration without the options.
     SparkAccess.setOptions(job.getConfiguration, spelled)
-    val write = OrcWrite.of(resolver(session, spelled), state.isSparks, job.getConfiguration, dataSchema)
-    write.wrap(job, super.prepareWrite(session, job, options, dataSchema))
+    OrcWrite
+      .of(resolver(session, spelled), state.isSparks, job.getConfiguration, dataSchema)
+      .prepare(job)(super.prepareWrite(session, job, options, dataSchema))
   }
 
   /**
@@ -205,15 +190,9 @@ abstract class OrcFormat private[spark] (private val state: OrcState) extends Or
       replaces: Boolean
   ): Unit = {
     val conf = SparkAccess.hadoopConf(session, options)
-    OrcWrite.check(
-      resolver(session, options),
-      state.isSparks,
-      conf,
-      dataSchema,
-      partitions,
-      buckets,
-      replaces
-    )
+    OrcWrite
+      .of(resolver(session, options), state.isSparks, conf, dataSchema)
+      .check(partitions, buckets, replaces)
   }
 
   override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean = true
@@ -224,5 +203,59 @@ private object OrcFormat {
     conf.set(OrcConf.KEY_PROVIDER.getAttribute, scope.providerKind)
     // A file is what its end says, and not what its first part says.
     conf.unset(OrcConf.MAX_FILE_LENGTH.getAttribute)
+  }
+}
+
+/** Infers the schema of ORC files, after a check of each file that Spark opens for it. ''Driver only.'' */
+private object OrcSchema {
+
+  /** @param spark Spark's own inference */
+  def infer(
+      session: SparkSession,
+      options: Map[String, String],
+      files: Seq[FileStatus],
+      scope: OrcScope
+  )(spark: Seq[FileStatus] => Option[StructType]): Option[StructType] = {
+    val conf = SparkAccess.hadoopConf(session, options)
+    scope.prepareProvider(conf)
+    val sqlConf = SparkAccess.sqlConf(session)
+    val merges = new OrcOptions(options, sqlConf).mergeSchema
+    val opened = if (merges) files else files.find(_.getLen > 0).toSeq
+    if (merges) checkAll(session, opened, conf)
+    else opened.foreach(file => OrcTail.read(file.getPath, file.getLen, conf))
+    spark(opened).map { schema =>
+      scope.settings.masking
+        .filter(_.leavesOutSome)
+        .fold(schema)(withoutRefused(schema, opened, scope, _, conf, sqlConf.caseSensitiveAnalysis))
+    }
+  }
+
+  private def checkAll(session: SparkSession, files: Seq[FileStatus], conf: Configuration): Unit = {
+    val context = session.sparkContext
+    val shared = context.broadcast(new SerializableConfiguration(conf))
+    val named = files.map(file => file.getPath.toString -> file.getLen)
+    context.parallelize(named, named.size.min(context.defaultParallelism * 4).max(1)).foreach {
+      case (path, length) => OrcTail.read(new Path(path), length, shared.value.value)
+    }
+  }
+
+  /** `deniedColumns=drop` and `missingKeys=drop`: without the columns whose keys this reader is refused in the files that show the schema. */
+  private def withoutRefused(
+      schema: StructType,
+      files: Seq[FileStatus],
+      scope: OrcScope,
+      masking: Masking,
+      conf: Configuration,
+      caseSensitive: Boolean
+  ): StructType = {
+    val wanted = schema.fields.toSeq.zipWithIndex.map { case (field, position) =>
+      OrcAdmission.Wanted(field.name, position)
+    }
+    val admission = new OrcAdmission(scope, wanted, caseSensitive)
+    val refused = files.flatMap { file =>
+      admission.refused(OrcTail.read(file.getPath, file.getLen, conf), file.getPath.toString)
+    }
+    val names = refused.filter(one => masking.leavesOut(one.denied.condition)).map(_.wanted).toSet
+    StructType(schema.filterNot(field => names(field.name)))
   }
 }

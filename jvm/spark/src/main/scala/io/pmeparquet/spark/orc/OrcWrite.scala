@@ -19,25 +19,49 @@ import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
 /**
- * A write job of ORC files: which columns get which keys, for ORC's own writer. ''Driver only.''
+ * What a write of ORC files encrypts, for ORC's own writer, before the KMS is called. ''Driver only.''
  *
  * @param encrypt the value of `orc.encrypt`
+ * @param masterKeys none: the write encrypts nothing, which only Spark's own `orc` does
  * @param keys of columns, which must not be partition columns
  */
 private[orc] final class OrcWrite private (
-    scope: Option[OrcScope],
-    encrypt: String,
+    resolver: OrcResolver,
+    private val encrypt: String,
+    masterKeys: Seq[String],
+    bits: Option[Int],
     keys: Option[ColumnKeys],
     caseSensitive: Boolean
 ) {
+  private def scope: Option[OrcScope] =
+    if (masterKeys.isEmpty) None else Some(resolver.write(masterKeys, bits))
 
-  /** @param spark Spark's own factory */
-  def wrap(job: Job, spark: OutputWriterFactory): OutputWriterFactory = scope.fold(spark) { found =>
-    val conf = job.getConfiguration
-    conf.set(OrcConf.KEY_PROVIDER.getAttribute, found.providerKind)
-    conf.set(OrcConf.ENCRYPTION.getAttribute, encrypt)
-    val table = WriteRules.tableDirectory(FileOutputFormat.getOutputPath(job))
-    new OrcOutputFactory(spark, found, encrypt, keys, caseSensitive, table)
+  /**
+   * Prepares the job of the write.
+   *
+   * @param spark Spark's own preparation, after the KMS gave the keys
+   * @throws io.pmeparquet.PmeException if the KMS refuses a key
+   */
+  def prepare(job: Job)(spark: => OutputWriterFactory): OutputWriterFactory = {
+    val made = scope
+    val factory = spark
+    made.fold(factory) { scope =>
+      val conf = job.getConfiguration
+      conf.set(OrcConf.KEY_PROVIDER.getAttribute, scope.providerKind)
+      conf.set(OrcConf.ENCRYPTION.getAttribute, encrypt)
+      val table = WriteRules.tableDirectory(FileOutputFormat.getOutputPath(job))
+      new OrcOutputFactory(factory, scope, encrypt, keys, caseSensitive, table)
+    }
+  }
+
+  /** Checks the write before it begins; the KMS is asked only if it replaces files. */
+  def check(partitions: Seq[String], buckets: Option[BucketSpec], replaces: Boolean): Unit = {
+    KeyPlan.checkPartitions(partitions, keys, caseSensitive)
+    KeyPlan.checkBuckets(buckets.toSeq.flatMap(_.bucketColumnNames), keys, caseSensitive)
+    if (replaces) {
+      scope
+      ()
+    }
   }
 }
 
@@ -46,7 +70,7 @@ private[orc] object OrcWrite {
   /**
    * @param isSparks whether `orc.encrypt` says what to encrypt, as for Spark's own `orc`
    * @param conf the job's, which has the options
-   * @throws io.pmeparquet.PmeException if the options do not fit the schema, or the KMS refuses a key
+   * @throws io.pmeparquet.PmeException if the options do not fit the schema
    */
   def of(
       resolver: OrcResolver,
@@ -54,85 +78,41 @@ private[orc] object OrcWrite {
       conf: Configuration,
       dataSchema: StructType
   ): OrcWrite = {
-    val plan = Plan.of(resolver, isSparks, conf, dataSchema)
-    new OrcWrite(plan.scope(resolver), plan.encrypt, plan.keys, plan.caseSensitive)
-  }
-
-  /** Checks a write before it begins; the KMS is asked only if the write replaces files. */
-  def check(
-      resolver: OrcResolver,
-      isSparks: Boolean,
-      conf: Configuration,
-      dataSchema: StructType,
-      partitions: Seq[String],
-      buckets: Option[BucketSpec],
-      replaces: Boolean
-  ): Unit = {
-    val plan = Plan.of(resolver, isSparks, conf, dataSchema)
-    KeyPlan.checkPartitions(partitions, plan.keys, plan.caseSensitive)
-    KeyPlan.checkBuckets(buckets.toSeq.flatMap(_.bucketColumnNames), plan.keys, plan.caseSensitive)
-    if (replaces) {
-      plan.scope(resolver)
-      ()
+    val schema = TypeDescription.fromString(OrcUtils.getOrcSchemaString(dataSchema))
+    val asked = Option(OrcConf.ENCRYPTION.getString(conf)).filter(_.nonEmpty)
+    val write = if (isSparks) ofSparks(resolver, asked, schema) else ofOptions(resolver, asked, schema)
+    Option(OrcConf.DATA_MASK.getString(conf)).filter(_.nonEmpty).foreach { mask =>
+      OrcColumns.requireMasks(schema, write.encrypt, mask)
     }
-  }
-
-  /**
-   * What a write encrypts, before the KMS is called.
-   *
-   * @param masterKeys none: the write encrypts nothing, which only Spark's own `orc` does
-   */
-  private final case class Plan(
-      encrypt: String,
-      masterKeys: Seq[String],
-      bits: Option[Int],
-      keys: Option[ColumnKeys],
-      caseSensitive: Boolean
-  ) {
-    def scope(resolver: OrcResolver): Option[OrcScope] =
-      if (masterKeys.isEmpty) None else Some(resolver.write(masterKeys, bits))
-  }
-
-  private object Plan {
-    def of(
-        resolver: OrcResolver,
-        isSparks: Boolean,
-        conf: Configuration,
-        dataSchema: StructType
-    ): Plan = {
-      val schema = TypeDescription.fromString(OrcUtils.getOrcSchemaString(dataSchema))
-      val asked = Option(OrcConf.ENCRYPTION.getString(conf)).filter(_.nonEmpty)
-      val plan =
-        if (isSparks) {
-          resolver.refuseForSparks()
-          asked.fold(Plan("", Nil, None, None, caseSensitive = true)) { encrypt =>
-            Plan(encrypt, keysIn(encrypt, schema), None, None, caseSensitive = true)
-          }
-        } else {
-          asked.foreach { text =>
-            throw PmeErrors.notInOrc(
-              OrcConf.ENCRYPTION.getAttribute,
-              s"columnKeys says which columns are encrypted, and pme-orc ignores '$text'",
-              "Set columnKeys instead."
-            )
-          }
-          val settings = resolver.writeSettings
-          Plan(
-            OrcColumns.encryptText(schema, settings),
-            settings.masterKeys,
-            settings.dataKeyBits,
-            Some(settings.columns),
-            settings.caseSensitive
-          )
-        }
-      Option(OrcConf.DATA_MASK.getString(conf)).filter(_.nonEmpty).foreach { mask =>
-        OrcColumns.requireMasks(schema, plan.encrypt, mask)
-      }
-      Option(OrcConf.BLOOM_FILTER_COLUMNS.getString(conf)).filter(_.nonEmpty).foreach { columns =>
-        OrcColumns.requireNoBloomFilters(schema, plan.encrypt, columns)
-      }
-      plan
+    Option(OrcConf.BLOOM_FILTER_COLUMNS.getString(conf)).filter(_.nonEmpty).foreach { columns =>
+      OrcColumns.requireNoBloomFilters(schema, write.encrypt, columns)
     }
+    write
+  }
+
+  private def ofSparks(resolver: OrcResolver, asked: Option[String], schema: TypeDescription): OrcWrite = {
+    resolver.refuseForSparks()
+    val keys = asked.toSeq.flatMap(keysIn(_, schema))
+    new OrcWrite(resolver, asked.getOrElse(""), keys, None, None, caseSensitive = true)
+  }
+
+  private def ofOptions(resolver: OrcResolver, asked: Option[String], schema: TypeDescription): OrcWrite = {
+    asked.foreach { text =>
+      throw PmeErrors.notInOrc(
+        OrcConf.ENCRYPTION.getAttribute,
+        s"columnKeys says which columns are encrypted, and pme-orc ignores '$text'",
+        "Set columnKeys instead."
+      )
+    }
+    val settings = resolver.writeSettings
+    new OrcWrite(
+      resolver,
+      OrcColumns.encryptText(schema, settings),
+      settings.masterKeys,
+      settings.dataKeyBits,
+      Some(settings.columns),
+      settings.caseSensitive
+    )
   }
 
   private def keysIn(encrypt: String, schema: TypeDescription): Seq[String] =

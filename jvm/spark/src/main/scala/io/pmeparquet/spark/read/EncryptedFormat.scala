@@ -15,85 +15,52 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.{ConfResolver, FormatOrigin, PreparedWrite}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.{SealState, WriteSeal}
+import io.pmeparquet.spark.snapshots.{FilesLabel, SealState, WriteSeal}
 
 /**
  * What one instance of the format knows about its relation or scan beyond what Spark tells a format.
  *
  * @param filters the filters of a scan, as Spark's expressions
- * @param conditions the scan's columns that conditions look at; none: no rule has looked yet
- * @param masked the columns that the scan masks, noted while it runs
- * @param whose where the options come from
  * @param prepared the scope that a rule has made for a write
  * @param sealing whether the relation is read by snapshots
  * @param writing whether the write seals the table after its commit
  * @param files how many files a scan reads; none if it is no scan of a sealed table
- * @param readBy under which settings the files are read
  * @param nullChecks the columns, and fields of structs, of which the plan asks only whether they are NULL
  */
 private[spark] final case class FormatState(
-    filters: Seq[Expression],
-    conditions: Option[Set[String]],
-    @transient masked: MaskedColumns,
-    whose: FormatOrigin,
-    @transient prepared: Option[PreparedWrite],
-    @transient sealing: SealState = SealState.Unjudged,
-    @transient writing: WriteSeal = WriteSeal.Unjudged,
+    notes: FormatNotes,
+    filters: Seq[Expression] = Nil,
+    @transient prepared: Option[PreparedWrite] = None,
+    @transient sealing: SealState = SealState.NotEvaluated,
+    @transient writing: WriteSeal = WriteSeal.NotEvaluated,
     @transient files: Option[FilesLabel] = None,
-    @transient readBy: Option[ReaderIdentity] = None,
     nullChecks: Set[Seq[String]] = Set.empty
 ) {
 
   /**
    * What decides whether two formats are equal. Column ids do not count: Spark gives the columns of each scan of a
-   * table new ids.
+   * table new ids. Equal filters have equal labels, which only take time.
    */
-  def identity: (
-      Seq[Expression],
-      Option[Set[String]],
-      FormatOrigin,
-      Option[PreparedWrite],
-      Option[Seq[String]],
-      Boolean,
-      Option[ReaderIdentity],
-      Set[Seq[String]]
-  ) =
-    (
-      filters.map(FormatState.withoutIds),
-      conditions,
-      whose,
-      write,
-      sealState.digests,
-      label.isDefined,
-      reader,
-      nullChecks
-    )
+  def identity: Seq[Any] = Seq(
+    notes.identity,
+    filters.map(FormatState.withoutIds),
+    write,
+    sealState.digests,
+    label.isDefined,
+    nullChecks
+  )
 
-  /** The state; unknown in a deserialized instance, because the field is transient. */
-  def sealState: SealState = Option(sealing).getOrElse(SealState.Unjudged)
-
-  /** The label; none in a deserialized instance. Equal filters have equal labels, which only take time. */
+  // Transient fields are null in a deserialized instance.
+  def sealState: SealState = Option(sealing).getOrElse(SealState.NotEvaluated)
+  def writeSeal: WriteSeal = Option(writing).getOrElse(WriteSeal.NotEvaluated)
   def label: Option[FilesLabel] = Option(files).flatten
-
-  /** The reader. A deserialized state has none, because the field is transient. */
-  def reader: Option[ReaderIdentity] = Option(readBy).flatten
-
-  /** The prepared write. A deserialized state has none, because the field is transient. */
   def write: Option[PreparedWrite] = Option(prepared).flatten
 }
 
 private[spark] object FormatState {
 
   /** The state of an instance that Spark creates. */
-  def of(whose: FormatOrigin): FormatState =
-    FormatState(
-      Nil,
-      None,
-      new MaskedColumns,
-      whose,
-      None,
-      readBy = Some(ReaderIdentity.ofCaller(whose.asker))
-    )
+  def of(whose: FormatOrigin): FormatState = FormatState(FormatNotes.of(whose))
 
   private def withoutIds(filter: Expression): Expression = filter.transform {
     case column: AttributeReference => column.withExprId(ExprId(0)).withQualifier(Nil)
@@ -109,9 +76,10 @@ private[spark] object FormatState {
  */
 abstract class EncryptedFormat private[spark] (private val state: FormatState)
     extends ParquetFileFormat
-    with OurFormat {
+    with EncryptedFileFormat {
+  private[spark] override type Noted = EncryptedFormat
 
-  /** The same format with other notes. */
+  /** The same format with another state. */
   private[spark] def of(state: FormatState): EncryptedFormat
 
   private[spark] def sessionRules: SessionRules
@@ -132,28 +100,13 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
   /** The format of a scan that says how many files it reads. */
   private[spark] def withFiles(files: FilesLabel): EncryptedFormat = of(state.copy(files = Some(files)))
 
-  private[spark] override def withConditions(columns: Set[String]): EncryptedFormat =
-    of(
-      state.copy(
-        conditions = Some(state.conditions.getOrElse(Set.empty) ++ columns),
-        masked = new MaskedColumns
-      )
-    )
+  private[spark] override def notes: FormatNotes = state.notes
+
+  private[spark] override def withNotes(notes: FormatNotes): EncryptedFormat = of(state.copy(notes = notes))
 
   /** The format of a scan with these columns of which the plan asks only whether they are NULL. */
   private[spark] def withNullChecks(columns: Set[Seq[String]]): EncryptedFormat =
     if (columns == state.nullChecks) this else of(state.copy(nullChecks = columns))
-
-  private[spark] override def whose: FormatOrigin = state.whose
-
-  private[spark] override def withWhose(other: FormatOrigin): EncryptedFormat = of(state.copy(whose = other))
-
-  private[spark] override def reader: Option[ReaderIdentity] = state.reader
-
-  private[spark] override def withReader(other: ReaderIdentity): EncryptedFormat =
-    of(state.copy(readBy = Some(other)))
-
-  private[spark] override def masked: MaskedColumns = state.masked
 
   /** The format of a write, with its prepared scope. */
   private[spark] def withPrepared(write: PreparedWrite): EncryptedFormat =
@@ -167,7 +120,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
   /** The format of a write of which a rule knows whether it seals the table after its commit. */
   private[spark] def withWriteSeal(writing: WriteSeal): EncryptedFormat = of(state.copy(writing = writing))
 
-  private[spark] def writeSeal: WriteSeal = Option(state.writing).getOrElse(WriteSeal.Unjudged)
+  private[spark] def writeSeal: WriteSeal = state.writeSeal
 
   private[spark] def sealState: SealState = state.sealState
 
@@ -191,7 +144,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
     reader.foreach(_.settle(session))
     val options = ConfResolver.spelled(parameters)
     val resolver = new ConfResolver(session, origin)
-    val sealOf = SealOfRead.ofFile(session, resolver, options) _
+    val sealOf = SealState.ofFile(session, resolver, options) _
     SchemaInference.infer(session, options, files, resolver.read(options), sealOf)
   }
 
@@ -209,11 +162,10 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
     val spelled = ConfResolver.spelled(options)
     val scope = resolver.scan(spelled, requiredSchema)
     PmeCryptoFactory.useForRead(hadoopConf, scope)
-    RowReader
-      .conf(SparkAccess.sqlConf(session), StructType(partitionSchema.fields ++ requiredSchema.fields))
-      .foreach { case (name, value) =>
-        hadoopConf.set(name, value)
-      }
+    val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
+    SparkReadRules.ofRowReader(SparkAccess.sqlConf(session), result).foreach { case (name, value) =>
+      hadoopConf.set(name, value)
+    }
     // This call also prepares the configuration, which both readers need.
     val spark = super.buildReaderWithPartitionValues(
       session,
@@ -224,17 +176,20 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       options,
       hadoopConf
     )
-    val seal =
-      SealOfRead.of(session, resolver.snapshots(spelled).settings, state.sealState, hadoopConf, sessionRules)
-    val opening = FileOpening(session, hadoopConf, scope, requiredSchema, seal)
-    if (resolver.usesPages(spelled) || SealOfRead.needsPages(state.sealState.isSealed)) {
-      val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
+    val seal = SealState.broadcast(session, state.sealState, hadoopConf)(
+      resolver.snapshots(spelled).settings,
+      sessionRules.install()
+    )
+    val admission = ParquetSplitAdmission(session, hadoopConf, scope, requiredSchema, seal)
+    if (resolver.usesPages(spelled) || SealState.needsPages(state.sealState.isSealed)) {
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)
       val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows, state.nullChecks)
-      val masking = MaskedScan.of(session, scope.settings.masking, state.conditions, masked, sessionRules)
-      new TranslatedRead(new PagesRead(opening.conf, scope, scan, masking, opening.seal), opening)
-    } else new GatedRead(spark, opening)
+      val masking = MaskedScan.of(session, scope.settings.masking, notes.conditions, masked)(
+        sessionRules.install()
+      )
+      new TranslatedRead(new PagesRead(admission.conf, scope, scan, masking, admission.seal), admission)
+    } else new AdmittedRead(spark, admission)
   }
 
   override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean = true

@@ -13,7 +13,6 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.{
-  FileSkipping,
   NothingSkipped,
   SealState,
   SealedFileIndex,
@@ -30,7 +29,7 @@ abstract class EncryptedTable private[spark] (
     paths: Seq[String],
     userSchema: Option[StructType],
     origin: OptionOrigin
-) extends OurTable(session, tableOptions, paths, userSchema) {
+) extends EncryptedFileTable(session, tableOptions, paths, userSchema) {
 
   private[spark] def sessionRules: SessionRules
 
@@ -41,7 +40,7 @@ abstract class EncryptedTable private[spark] (
       options: Map[String, String]
   ): Option[StructType] = {
     val resolver = new ConfResolver(session, origin)
-    val sealOf = SealOfRead.ofFile(session, resolver, options) _
+    val sealOf = SealState.ofFile(session, resolver, options) _
     SchemaInference.infer(session, options, files, resolver.read(options), sealOf)
   }
 
@@ -50,15 +49,16 @@ abstract class EncryptedTable private[spark] (
     val scope = resolver.scan(options, dataSchema)
     val store = StoreSkipping.of(session, resolver, options, dataSchema, fileIndex.partitionSchema)
     val tables = sealedTables(options)
-    val seal = SealOfRead.broadcast(session, SealState.of(tables))
+    val seal = SealState.of(tables).broadcast(session)
     val read = if (seal.isDefined) NothingSkipped.in(options) else options
     val sparks = new CaseInsensitiveStringMap(
-      (OurTable.skippingNothing(read) ++ RowReader.conf(SparkAccess.sqlConf(session), schema) ++
+      (EncryptedFileTable
+        .skippingNothing(read) ++ SparkReadRules.ofRowReader(SparkAccess.sqlConf(session), schema) ++
         PmeCryptoFactory.readProperties(scope)).asJava
     )
     val files = if (tables.isEmpty && store.isEmpty) fileIndex else skippedFiles(tables, store, options)
     def builder() = new ParquetScanBuilder(session, files, schema, dataSchema, sparks)
-    new PmeScanBuilder(builder(), () => builder(), FileOpeningOf(session, sparks, scope, sessionRules, seal))
+    new PmeScanBuilder(builder(), () => builder(), ScanContext(session, sparks, scope, sessionRules, seal))
   }
 
   private def skippedFiles(
@@ -66,9 +66,9 @@ abstract class EncryptedTable private[spark] (
       store: Option[StoreSkipping],
       options: Map[String, String]
   ) = {
-    val masks = new ConfResolver(session).masking(options).isDefined
-    val judge = FileSkipping.of(session, options, dataSchema, fileIndex.partitionSchema, masks)
-    new SealedFileIndex(session, fileIndex, new Skipping(tables, fileIndex.rootPaths, judge, store))
+    val skipping =
+      Skipping.of(session, options, dataSchema, fileIndex.partitionSchema, tables, fileIndex.rootPaths, store)
+    new SealedFileIndex(session, fileIndex, skipping)
   }
 
   /** The sealed tables that the files are of, compared with what Spark has listed. */

@@ -11,14 +11,16 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /**
- * A function of the V1 side that reads a file, behind Spark's V2 scan. ''Crosses the wire.''
+ * Functions of the V1 side that read a file, behind Spark's V2 scan. ''Crosses the wire.''
  *
- * @param read returns batches if Spark may ask for them, or else rows
+ * @param rows reads a file row by row
+ * @param batches reads a file batch by batch
  * @param result the columns of a row
  * @param columnar whether Spark may ask for batches
  */
 private[spark] final class FileReaderFactory(
-    read: PartitionedFile => Iterator[InternalRow],
+    rows: PartitionedFile => Iterator[InternalRow],
+    batches: PartitionedFile => Iterator[InternalRow],
     result: StructType,
     columnar: Boolean,
     override val options: FileSourceOptions
@@ -26,20 +28,20 @@ private[spark] final class FileReaderFactory(
   override def supportColumnarReads(partition: InputPartition): Boolean = columnar
 
   override def buildReader(file: PartitionedFile): PartitionReader[InternalRow] =
-    new UnsafeRowReader(new IteratorReader(read(file)), result)
+    new UnsafeRowReader(new IteratorReader(rows(file)), result)
 
   // Spark passes batches through iterators of rows.
   override def buildColumnarReader(file: PartitionedFile): PartitionReader[ColumnarBatch] =
-    new IteratorReader(read(file).asInstanceOf[Iterator[ColumnarBatch]])
+    new IteratorReader(batches(file).asInstanceOf[Iterator[ColumnarBatch]])
 
-  override def toString: String = s"FileReaderFactory($read)"
+  override def toString: String = s"FileReaderFactory($rows)"
 }
 
 /**
  * Copies rows that are views of batches, as Spark's own scans do. In Spark 3.5, an expression that is interpreted takes a
  * null within a struct of such a view for a value. ''Executor only.''
  */
-private[read] final class UnsafeRowReader(rows: PartitionReader[InternalRow], schema: StructType)
+private[spark] final class UnsafeRowReader(rows: PartitionReader[InternalRow], schema: StructType)
     extends PartitionReader[InternalRow] {
   private lazy val projection = UnsafeProjection.create(schema)
 
@@ -52,7 +54,7 @@ private[read] final class UnsafeRowReader(rows: PartitionReader[InternalRow], sc
 }
 
 /** ''Executor only.'' */
-private[read] final class IteratorReader[T <: AnyRef](elements: Iterator[T]) extends PartitionReader[T] {
+private[spark] final class IteratorReader[T <: AnyRef](elements: Iterator[T]) extends PartitionReader[T] {
   // `hasNext` of Spark's iterators moves to the next element.
   private var current: T = _
 

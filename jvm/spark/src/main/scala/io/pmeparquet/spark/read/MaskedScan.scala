@@ -60,33 +60,32 @@ private[spark] object MaskedScan {
    *
    * @param conditions the columns that [[ConditionColumns]] found
    * @param masked keeps what the scan has masked
-   * @param rules adds [[ConditionColumns]] to a session without it, for the session's next query
+   * @param installRules adds [[ConditionColumns]] to a session without it, for the session's next query
    * @throws io.pmeparquet.PmeException if that rule has not run, and conditions on masked columns must fail
    */
   def of(
       session: SparkSession,
       masking: Option[Masking],
       conditions: Option[Set[String]],
-      masked: MaskedColumns,
-      rules: SessionRules
-  ): Option[MaskedScan] =
+      masked: MaskedColumns
+  )(installRules: => Unit): Option[MaskedScan] =
     masking.map { masking =>
-      if (conditions.isEmpty && !masking.inConditions) throw unprepared(rules)
+      if (conditions.isEmpty && !masking.inConditions) {
+        installRules
+        throw unprepared
+      }
       val report = new MaskedReport(masking.option, masked)
       session.sparkContext.register(report)
       new MaskedScan(masking, conditions.getOrElse(Set.empty), report, masked)
     }
 
   /** A view of another session can bring a scan of ours into a session that has not used the format. */
-  private def unprepared(rules: SessionRules): PmeException = {
-    rules.install()
-    PmeErrors.unsupported(
-      "deniedColumns",
-      "the first query of a session over another session's view",
-      "its conditions were not checked",
-      "Run the query again."
-    )
-  }
+  private def unprepared: PmeException = PmeErrors.unsupported(
+    "deniedColumns",
+    "the first query of a session over another session's view",
+    "its conditions were not checked",
+    "Run the query again."
+  )
 
   /** The query that the task belongs to: a stream, which has many executions, or one execution. */
   private def query: Option[String] =

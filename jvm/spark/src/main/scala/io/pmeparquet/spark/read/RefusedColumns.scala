@@ -1,8 +1,13 @@
 package io.pmeparquet.spark.read
 
+import java.util.Collections
+
 import scala.annotation.tailrec
+import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.hadoop.api.InitContext
+import org.apache.parquet.schema.MessageType
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.types.{MetadataBuilder, StructField, StructType}
@@ -60,4 +65,21 @@ private[spark] object RefusedColumns {
   }
 
   private val ExistsDefault = ResolveDefaultColumns.EXISTS_DEFAULT_COLUMN_METADATA_KEY
+}
+
+/**
+ * The columns that Spark asks a file for, as Spark's schema and in the configuration for Spark's read support.
+ * ''Executor only.''
+ */
+private[spark] final case class AskedColumns(conf: Configuration, schema: StructType) {
+
+  /** What Spark's read support needs to find these columns in a file. */
+  def of(file: SplitReader): InitContext = of(file, file.metadata.getSchema)
+
+  /** The same, if the file had this schema. */
+  def of(file: SplitReader, schema: MessageType): InitContext = {
+    val metadata = file.metadata.getKeyValueMetaData.asScala
+    val sets = metadata.map { case (key, value) => key -> Collections.singleton(value) }.toMap.asJava
+    new InitContext(conf, sets, schema)
+  }
 }

@@ -39,10 +39,10 @@ private[spark] object SchemaInference {
     val merge = new ParquetOptions(options, sqlConf).mergeSchema
     val (summaries, others) =
       files.map(_.getPath).sortBy(_.toString).partition(path => SummaryFiles.contains(path.getName))
-    val data = if (others.isEmpty) judged(summaries, scope) else others
+    val data = if (others.isEmpty) admitted(summaries, scope) else others
     val conf = SparkAccess.hadoopConf(session, options)
     SparkAccess.setSchemaFlags(conf, sqlConf)
-    // Before a rule can judge the read.
+    // Before a rule can evaluate the read.
     val seal = data.headOption.flatMap(sealOf)
     val footers =
       if (merge && data.size > 1) readOnExecutors(session, data, conf, scope, seal)
@@ -61,7 +61,7 @@ private[spark] object SchemaInference {
   /** In Spark's order of preference. */
   private val SummaryFiles = Seq("_common_metadata", "_metadata")
 
-  private def judged(summaries: Seq[Path], scope: ReadScope): Seq[Path] = {
+  private def admitted(summaries: Seq[Path], scope: ReadScope): Seq[Path] = {
     if (summaries.nonEmpty && !scope.settings.allowPlaintextFiles)
       throw PmeErrors.summaryFilesAlone(
         summaries.head.getParent.toString,

@@ -10,7 +10,7 @@ import org.apache.spark.sql.sources.BaseRelation
 
 import io.pmeparquet.options.Masking
 import io.pmeparquet.spark.options.ConfResolver
-import io.pmeparquet.spark.read.{MaskedColumns, OurFormat, OurScan}
+import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedFileScan, MaskedColumns}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
@@ -46,10 +46,10 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
   }
 
   /** A relation of ours that may mask columns. */
-  private def ours(relation: BaseRelation): Option[(HadoopFsRelation, OurFormat)] = relation match {
+  private def ours(relation: BaseRelation): Option[(HadoopFsRelation, EncryptedFileFormat)] = relation match {
     case files: HadoopFsRelation =>
       files.fileFormat match {
-        case format: OurFormat if maskingOf(files).isDefined => Some(files -> format)
+        case format: EncryptedFileFormat if maskingOf(files).isDefined => Some(files -> format)
         case _ => None
       }
     case _ => None
@@ -59,8 +59,8 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
     new ConfResolver(files.sparkSession).masking(ConfResolver.spelled(files.options))
   }
 
-  private def ours(relation: DataSourceV2ScanRelation): Option[OurScan] = relation.scan match {
-    case scan: OurScan => Some(scan).filter(_.masking.isDefined)
+  private def ours(relation: DataSourceV2ScanRelation): Option[EncryptedFileScan] = relation.scan match {
+    case scan: EncryptedFileScan => Some(scan).filter(_.masking.isDefined)
     case _ => None
   }
 
@@ -81,7 +81,7 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
       for ((files, format) <- ours(scan.relation); masking <- maskingOf(files)) yield masking -> format.masked
     case scan: BatchScanExec =>
       scan.scan match {
-        case read: OurScan => read.masking.map(_ -> read.masked)
+        case read: EncryptedFileScan => read.masking.map(_ -> read.masked)
         case _ => None
       }
     case _ => None

@@ -24,7 +24,7 @@ import org.apache.spark.sql.execution.streaming.sources.{
 }
 
 import io.pmeparquet.spark.orc.OrcFormat
-import io.pmeparquet.spark.read.{OurFormat, OurTable}
+import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedFileTable}
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName}
 
 /**
@@ -110,7 +110,7 @@ private[spark] object FormatOptions {
       isDeltas = isDeltas,
       isOrc = isSparksOrc(format)
     )(
-      format.isInstanceOf[OurFormat] || (UseOrcKeys.isSparks(format) && UseOrcKeys.asksUs(options))
+      format.isInstanceOf[EncryptedFileFormat] || (UseOrcKeys.isSparks(format) && UseOrcKeys.asksUs(options))
     )
   }
 
@@ -210,7 +210,7 @@ private[spark] object FormatOptions {
   }
 
   private def isOurs(table: Table): Boolean = table match {
-    case _: OurTable => true
+    case _: EncryptedFileTable => true
     case other => Option(other.properties.get("provider")).exists(FormatName.names)
   }
 }

@@ -21,7 +21,7 @@ import io.pmeparquet.options.{
   UnknownOptions
 }
 import io.pmeparquet.spark.options.TrustedTables
-import io.pmeparquet.spark.read.OurFormat
+import io.pmeparquet.spark.read.EncryptedFileFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -80,7 +80,7 @@ private[spark] object HiveTables {
       }
     case relation: LogicalRelation =>
       relation.catalogTable.filter(isSparks).foreach(table => requireOwn(session, table, ofSpark(table)))
-    case write: InsertIntoHadoopFsRelationCommand if !write.fileFormat.isInstanceOf[OurFormat] =>
+    case write: InsertIntoHadoopFsRelationCommand if !write.fileFormat.isInstanceOf[EncryptedFileFormat] =>
       write.catalogTable.foreach(judgeSparks(session, _))
     case create: CreateDataSourceTableAsSelectCommand if !create.table.provider.exists(FormatName.names) =>
       judgeSparks(session, create.table)

@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.{FileSourceStrategy, HadoopFsRelation, LogicalRelation}
 
-import io.pmeparquet.spark.read.{EncryptedFormat, FilesLabel}
-import io.pmeparquet.spark.snapshots.SealedIndex
+import io.pmeparquet.spark.read.EncryptedFormat
+import io.pmeparquet.spark.snapshots.{FilesLabel, SealedIndex}
 
 /**
  * Gives our format a scan's filters as expressions, and what `EXPLAIN` says of its files. Spark gives a file format only filters that its public `Filter`

@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.SettingNames
-import io.pmeparquet.spark.read.{OurFormat, ReaderIdentity}
+import io.pmeparquet.spark.read.{EncryptedFileFormat, ReaderIdentity}
 import io.pmeparquet.spark.session.SparkAccess
 
 /**
@@ -57,7 +57,7 @@ private[spark] final class KnowReaders(session: SparkSession) extends Rule[Logic
         else PlanFields.withOptions(relation)(_ + mark)
       } else relation
     files.fileFormat match {
-      case ours: OurFormat =>
+      case ours: EncryptedFileFormat =>
         val now = ReaderIdentity.of(reading)
         if (ours.reader.contains(now)) relation
         else {

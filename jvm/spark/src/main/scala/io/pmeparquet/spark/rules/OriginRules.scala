@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
-import io.pmeparquet.spark.read.OurFormat
+import io.pmeparquet.spark.read.EncryptedFileFormat
 
 /**
  * Sets the origin of the options on each relation and write of ours, from the catalog table that Spark keeps with it.
@@ -35,7 +35,7 @@ private[spark] object TellOrigins extends Rule[LogicalPlan] {
       )
   }
 
-  private def originOf(relation: LogicalRelation, format: OurFormat): OptionOrigin =
+  private def originOf(relation: LogicalRelation, format: EncryptedFileFormat): OptionOrigin =
     relation.catalogTable match {
       case Some(table) => format.originAt(table)
       case None if relation.isStreaming => StreamOrigin.ofRunning

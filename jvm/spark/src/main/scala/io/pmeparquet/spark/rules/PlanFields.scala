@@ -15,7 +15,7 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.pmeparquet.spark.read.{EncryptedFormat, OurFormat}
+import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedFormat}
 
 /**
  * Replaces the format in Spark's case classes. They have more fields in each version, so this finds fields by their
@@ -77,8 +77,8 @@ private[spark] object PlanFields {
     withFormats(node) { case format: EncryptedFormat => change(format) }
 
   /** Replaces a format of this project. */
-  def withOurs(node: LogicalPlan)(change: OurFormat => OurFormat): LogicalPlan =
-    withFormats(node) { case format: OurFormat => change(format) }
+  def withOurs(node: LogicalPlan)(change: EncryptedFileFormat => EncryptedFileFormat): LogicalPlan =
+    withFormats(node) { case format: EncryptedFileFormat => change(format) }
 
   /** Replaces formats. */
   def withFormats(node: LogicalPlan)(change: PartialFunction[FileFormat, FileFormat]): LogicalPlan = {

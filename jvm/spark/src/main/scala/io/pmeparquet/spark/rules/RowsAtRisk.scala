@@ -21,7 +21,7 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation, FileScan}
 
 import io.pmeparquet.spark.admin.TableFiles
-import io.pmeparquet.spark.read.OurScan
+import io.pmeparquet.spark.read.EncryptedFileScan
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -121,7 +121,7 @@ private[spark] object RowsAtRisk {
     }
 
   private def ofScan(scan: Scan): Seq[Path] = scan match {
-    case ours: OurScan => ofScan(ours.spark)
+    case ours: EncryptedFileScan => ofScan(ours.spark)
     case files: FileScan => files.fileIndex.rootPaths
     case _ => Nil
   }

@@ -30,7 +30,7 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case write: InsertIntoHadoopFsRelationCommand =>
       write.fileFormat match {
-        case format: EncryptedFormat if format.writeSeal == WriteSeal.Unjudged =>
+        case format: EncryptedFormat if format.writeSeal == WriteSeal.NotEvaluated =>
           PmeSparkException.translated(judged(write, format))
         case _ => plan
       }

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.pmeparquet.spark.read.OurFormat
+import io.pmeparquet.spark.read.EncryptedFileFormat
 import io.pmeparquet.spark.snapshots.SealedTable
 import io.pmeparquet.PmeErrors
 
@@ -26,7 +26,7 @@ private[spark] object StreamSinks {
     case options: CaseInsensitiveStringMap => options.asCaseSensitiveMap().asScala.toMap
   }
 
-  def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[OurFormat])
+  def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[EncryptedFileFormat])
 
   /** The directory of the list of files that a sink of ours keeps beside them. */
   def log(sink: AnyRef): Path = fields(sink)

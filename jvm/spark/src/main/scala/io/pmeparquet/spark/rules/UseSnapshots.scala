@@ -15,11 +15,9 @@ import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.{
-  FileSkipping,
   NothingSkipped,
   SealState,
   SealedIndex,
-  SealedTable,
   Skipping,
   SnapshotReads,
   StoreSkipping
@@ -37,7 +35,7 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
       relation.relation match {
         case files: HadoopFsRelation =>
           files.fileFormat match {
-            case format: EncryptedFormat if format.sealState == SealState.Unjudged =>
+            case format: EncryptedFormat if format.sealState == SealState.NotEvaluated =>
               PmeSparkException.translated(judged(relation, files, format))
             case _ => relation
           }
@@ -63,7 +61,15 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     val index = new SealedIndex(
       files.location,
       reads,
-      skippingOf(session, files, tables, store),
+      Skipping.of(
+        session,
+        ConfResolver.spelled(files.options),
+        files.dataSchema,
+        files.partitionSchema,
+        tables,
+        files.location.rootPaths,
+        store
+      ),
       catalog,
       relation.isStreaming
     )
@@ -96,18 +102,6 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
       files.dataSchema,
       files.partitionSchema
     )
-
-  private def skippingOf(
-      session: SparkSession,
-      files: HadoopFsRelation,
-      tables: Seq[SealedTable],
-      store: Option[StoreSkipping]
-  ) = {
-    val options = ConfResolver.spelled(files.options)
-    val masks = new ConfResolver(session).masking(options).isDefined
-    val judge = FileSkipping.of(session, options, files.dataSchema, files.partitionSchema, masks)
-    new Skipping(tables, files.location.rootPaths, judge, store)
-  }
 
   /** The files below the roots of a read by path, which Spark has listed. A root may be one of them. */
   private def filesOf(index: FileIndex): Set[Path] = index match {

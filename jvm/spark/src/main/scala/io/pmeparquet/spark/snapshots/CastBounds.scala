@@ -23,18 +23,10 @@ private[snapshots] object CastBounds {
 
   /** The bounds of a comparison that some cast of dates or timestamps is in; none if they are not known. */
   def of(filter: Expression): Option[CastBounds] = filter match {
-    case EqualTo(cast: Cast, literal: Literal) => bounded(cast, Seq(literal), Between)
-    case EqualTo(literal: Literal, cast: Cast) => bounded(cast, Seq(literal), Between)
-    case EqualNullSafe(cast: Cast, literal: Literal) => bounded(cast, Seq(literal), Between)
-    case EqualNullSafe(literal: Literal, cast: Cast) => bounded(cast, Seq(literal), Between)
-    case LessThan(cast: Cast, literal: Literal) => bounded(cast, Seq(literal), Below)
-    case LessThanOrEqual(cast: Cast, literal: Literal) => bounded(cast, Seq(literal), Below)
-    case GreaterThan(cast: Cast, literal: Literal) => bounded(cast, Seq(literal), Above)
-    case GreaterThanOrEqual(cast: Cast, literal: Literal) => bounded(cast, Seq(literal), Above)
-    case LessThan(literal: Literal, cast: Cast) => bounded(cast, Seq(literal), Above)
-    case LessThanOrEqual(literal: Literal, cast: Cast) => bounded(cast, Seq(literal), Above)
-    case GreaterThan(literal: Literal, cast: Cast) => bounded(cast, Seq(literal), Below)
-    case GreaterThanOrEqual(literal: Literal, cast: Cast) => bounded(cast, Seq(literal), Below)
+    case BinaryComparison(cast: Cast, literal: Literal) =>
+      sideOf(filter).flatMap(bounded(cast, Seq(literal), _))
+    case BinaryComparison(literal: Literal, cast: Cast) =>
+      sideOf(filter).flatMap(side => bounded(cast, Seq(literal), side.mirrored))
     case In(cast: Cast, values) if values.nonEmpty && values.forall(_.isInstanceOf[Literal]) =>
       // Null equals nothing.
       bounded(cast, values.map(_.asInstanceOf[Literal]).filter(_.value != null), Between)
@@ -44,10 +36,24 @@ private[snapshots] object CastBounds {
   }
 
   /** Which values a comparison with others lets through. */
-  private sealed trait Side
+  private sealed abstract class Side {
+    def mirrored: Side = this match {
+      case Between => Between
+      case Below => Above
+      case Above => Below
+    }
+  }
   private case object Between extends Side
   private case object Below extends Side
   private case object Above extends Side
+
+  /** The values on the left of a comparison. */
+  private def sideOf(comparison: Expression): Option[Side] = comparison match {
+    case _: EqualTo | _: EqualNullSafe => Some(Between)
+    case _: LessThan | _: LessThanOrEqual => Some(Below)
+    case _: GreaterThan | _: GreaterThanOrEqual => Some(Above)
+    case _ => None
+  }
 
   private def bounded(cast: Cast, literals: Seq[Literal], side: Side): Option[CastBounds] = {
     val isNull = literals.isEmpty || literals.exists(_.value == null)

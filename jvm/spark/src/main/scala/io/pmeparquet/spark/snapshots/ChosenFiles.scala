@@ -1,6 +1,9 @@
 package io.pmeparquet.spark.snapshots
 
+import java.util.Locale
+
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionDirectory
 
@@ -69,25 +72,25 @@ private[spark] object ChosenFiles {
 
   /**
    * @param listed by Spark
-   * @param judge of the files of a table
-   * @param store judges files by their paths and modification times, beside the tables' own indexes
+   * @param ofIndexes what the indexes of a table prove of its files
+   * @param ofStore what a store proves of files, beside the tables' own indexes
    */
   def of(
       listed: Seq[PartitionDirectory],
       roots: Seq[Path],
       tables: Seq[SealedTable],
-      judge: SealedTable => SealedFile => Option[Proof],
-      store: StoreSkipping.Judge = StoreSkipping.None
+      ofIndexes: SealedTable => SealedFile => Option[Proof],
+      ofStore: StoreSkipping.Proofs = StoreSkipping.NoProofs
   ): ChosenFiles = {
-    val judges = tables.map(table => table -> judge(table))
+    val proofs = tables.map(table => table -> ofIndexes(table))
     def fileOf(path: Path, length: Long, modified: Long): File = {
-      val own = judges.iterator.flatMap { case (table, holdsNone) =>
-        table.relative(path).flatMap(table.snapshot.byPath.get).map(file => (table, file, holdsNone))
+      val own = proofs.iterator.flatMap { case (table, proof) =>
+        table.relative(path).flatMap(table.snapshot.byPath.get).map(file => (table, file, proof))
       }
-      if (!own.hasNext) new File(path, length, None, store(path, modified))
+      if (!own.hasNext) new File(path, length, None, ofStore(path, modified))
       else {
-        val (table, file, holdsNone) = own.next()
-        new File(path, length, Some(table), holdsNone(file).orElse(store(path, modified)))
+        val (table, file, proof) = own.next()
+        new File(path, length, Some(table), proof(file).orElse(ofStore(path, modified)))
       }
     }
     val parts =
@@ -103,4 +106,64 @@ private[spark] object ChosenFiles {
   /** All files, of tables that are not sealed. */
   def all(listed: Seq[PartitionDirectory], roots: Seq[Path]): ChosenFiles =
     of(listed, roots, Nil, _ => _ => None)
+}
+
+/**
+ * How many files of one table a scan reads, of those that are left after partitions were pruned. ''Driver only.''
+ *
+ * @param version of the snapshot; none if the table is not sealed
+ * @param bytes of all these files
+ * @param skippedBy the indexes that proved for some of them that no row can match. A file counts for each index that its
+ *   proof needed.
+ */
+private[spark] final case class ScannedFiles(
+    path: String,
+    version: Option[Long],
+    files: Long,
+    filesRead: Long,
+    bytes: Long,
+    bytesRead: Long,
+    skippedBy: Seq[SkippedBy]
+)
+
+/** @param kind of the index, as manifests name it */
+private[spark] final case class SkippedBy(kind: String, column: Seq[String], files: Long) {
+  def text: String = s"$kind(${column.map(quoteIfNeeded).mkString(".")})"
+}
+
+private[spark] object ScannedFiles {
+
+  /** Spark cuts what it prints of a scan at 100 characters. */
+  private val MostIndexes = 3
+
+  /**
+   * For `EXPLAIN`, as "12 of 4,000 files, by minMax(id)".
+   *
+   * @param atMost whether the scan can leave out more when it runs
+   */
+  def text(tables: Seq[ScannedFiles], atMost: Boolean): String = {
+    val start = if (atMost) "at most " else ""
+    val files = tables.map(_.files).sum
+    s"$start${grouped(tables.map(_.filesRead).sum)} of ${grouped(files)} ${if (files == 1) "file" else "files"}" +
+      by(tables.flatMap(_.skippedBy))
+  }
+
+  private def by(skipped: Seq[SkippedBy]) = {
+    val names = skipped
+      .groupBy(_.text)
+      .toSeq
+      .map { case (name, of) => name -> of.map(_.files).sum }
+      .sortBy { case (name, files) => (-files, name) }
+      .map(_._1)
+    val more = names.size - MostIndexes
+    if (names.isEmpty) ""
+    else names.take(MostIndexes).mkString(", by ", ", ", "") + (if (more > 0) s" and $more more" else "")
+  }
+
+  private def grouped(number: Long) = String.format(Locale.ROOT, "%,d", Long.box(number))
+}
+
+/** A V2 scan that knows how many files it reads. */
+private[spark] trait CountsFiles {
+  def scannedFiles: Seq[ScannedFiles]
 }

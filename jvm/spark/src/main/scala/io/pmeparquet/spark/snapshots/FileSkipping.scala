@@ -2,45 +2,27 @@ package io.pmeparquet.spark.snapshots
 
 import scala.collection.mutable
 
-import org.apache.parquet.filter2.predicate.FilterApi
+import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate, Operators}
 import org.apache.parquet.schema.{MessageType, PrimitiveType, Type, Types}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
   DateLogicalTypeAnnotation,
   TimestampLogicalTypeAnnotation
 }
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.execution.datasources.parquet.{ParquetOptions, ParquetUtils}
-import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.parquet.schema.PredicateColumns
 import io.pmeparquet.parquet.summary._
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.snapshot.parts.SealedFile
-import io.pmeparquet.spark.session.SparkAccess
 
 /**
- * Judges the files of a table by the indexes of its snapshot. Spark makes predicates of a query's filters
- * ([[FilterTranslation]]), and `FileEvaluation` compares them with what the indexes say of a file. A file is left out only if
- * they prove that no row matches. ''Driver only.''
+ * Evaluates a query's filters ([[FilterTranslation]]) for the files of a table: `FileEvaluation` compares them with what
+ * the indexes of its snapshot state of a file. A file is left out only if they prove that no row matches. ''Driver only.''
  *
- * @param schema of the relation's data columns
- * @param partitions the columns whose values are those of directories, whatever files say
- * @param rebaseMode how the read converts dates and times of unknown writers
  * @param masks whether the read shows NULL in columns whose keys it is refused
  */
-private[spark] final class FileSkipping private (
-    conf: SQLConf,
-    schema: StructType,
-    partitions: StructType,
-    rebaseMode: String,
-    masks: Boolean
-) {
+private[snapshots] final class FileSkipping(read: ReadFilters, masks: Boolean) {
   import FileSkipping._
-
-  // Filters name columns. If Spark finds columns by id, a name may belong to another column.
-  private val isOn =
-    conf.parquetFilterPushDown && !(conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(schema))
 
   /**
    * Which files of a table a query needs not read.
@@ -49,20 +31,18 @@ private[spark] final class FileSkipping private (
    * @return the proof that a file has no such row; none if it may have one
    */
   def of(table: SealedTable, filters: Seq[Expression]): SealedFile => Option[Proof] = {
-    val indexes = if (isOn && filters.nonEmpty) indexesOf(table) else Nil
-    val predicates = FilterTranslation.union(indexes.map(_.schema)).toSeq.flatMap { known =>
-      new FilterTranslation(conf, known).of(filters)
-    }
+    lazy val indexes = indexesOf(table)
+    val predicates = read.predicates(filters, indexes.map(_.schema))
     if (predicates.isEmpty) _ => None
     else {
-      val useful = UsefulIndexes.of(table.indexes, predicates)
+      val useful = usefulOf(table.indexes, predicates)
       val columns = indexes
         .filter(index => useful(index.entry))
         .flatMap(index => table.summaries(index.entry).map(new ReadIndex(index, _)))
         .groupBy(_.index.entry.column)
       // Together: a condition that rejects nulls helps another one of the same column.
-      val judge = new FileEvaluation(predicates.reduceLeft(FilterApi.and), new LoadedClasses)
-      file => judge.holdsNone(known(file, columns), file.rows)
+      val evaluation = new FileEvaluation(predicates.reduceLeft(FilterApi.and), new LoadedClasses)
+      file => evaluation.holdsNone(known(file, columns), file.rows)
     }
   }
 
@@ -78,7 +58,7 @@ private[spark] final class FileSkipping private (
       table.indexes
         .filterNot(masks && tellsMore(table, _))
         .flatMap(TypedIndex.of)
-        .filterNot(index => isOfPartition(index) || isRebased(index))
+        .filter(index => read.reads(index.entry.column, isTime(index.leaf)))
     val types = typed.reverse.map(index => index.entry.column -> index.leaf).toMap
     typed.filter(index => types(index.entry.column) == index.leaf)
   }
@@ -88,36 +68,43 @@ private[spark] final class FileSkipping private (
     !table.snapshot.version.manifest.policy.columns.exists { case (column, key) =>
       column == index.column && key == index.key
     }
-
-  private def isOfPartition(index: TypedIndex) =
-    partitions.exists(_.name.equalsIgnoreCase(index.entry.column.head))
-
-  private def isRebased(index: TypedIndex) = rebaseMode.equalsIgnoreCase("LEGACY") &&
-    (index.leaf.getLogicalTypeAnnotation match {
-      case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
-      case _ => false
-    })
 }
 
-private[spark] object FileSkipping {
+private object FileSkipping {
+  private def isTime(leaf: PrimitiveType) = leaf.getLogicalTypeAnnotation match {
+    case _: DateLogicalTypeAnnotation | _: TimestampLogicalTypeAnnotation => true
+    case _ => false
+  }
 
   /**
-   * @param options of the read, as the user spelled them
-   * @param schema of the relation's data columns
-   * @param partitions the columns of directories
-   * @param masks whether the read shows NULL in columns whose keys it is refused
+   * Which indexes of a table can prove something for predicates: the others are not read. Bloom filters, which are by far
+   * the largest, only know whether a file may hold a value.
+   *
+   * @param indexes of the table
    */
-  def of(
-      session: SparkSession,
-      options: Map[String, String],
-      schema: StructType,
-      partitions: StructType,
-      masks: Boolean
-  ): FileSkipping = {
-    val conf = SparkAccess.sqlConf(session)
-    val rebaseMode = new ParquetOptions(options, conf).datetimeRebaseModeInRead
-    new FileSkipping(conf, schema, partitions, rebaseMode, masks)
+  private def usefulOf(indexes: Seq[IndexEntry], predicates: Seq[FilterPredicate]): IndexEntry => Boolean = {
+    val named = predicates.flatMap(PredicateColumns.of(_).map(_.toArray.toSeq)).toSet
+    val sought = predicates.flatMap(equalities).toSet
+    // Every index counts nulls.
+    val others = indexes.filterNot(isBloom).map(_.column).toSet
+    index => named(index.column) && (!isBloom(index) || sought(index.column) || !others(index.column))
   }
+
+  private def isBloom(index: IndexEntry) = index.kind match {
+    case _: SummaryKind.Bloom => true
+    case _ => false
+  }
+
+  /** The columns that are compared with values by `=` or `IN`. */
+  private def equalities(predicate: FilterPredicate): Seq[Seq[String]] = predicate match {
+    case and: Operators.And => equalities(and.getLeft) ++ equalities(and.getRight)
+    case or: Operators.Or => equalities(or.getLeft) ++ equalities(or.getRight)
+    case eq: Operators.Eq[_] if eq.getValue != null => Seq(pathOf(eq.getColumn))
+    case in: Operators.In[_] => Seq(pathOf(in.getColumn))
+    case _ => Nil
+  }
+
+  private def pathOf(column: Operators.Column[_]) = column.getColumnPath.toArray.toSeq
 
   /** An index, with its column's type. */
   private final class TypedIndex(val entry: IndexEntry, val schema: MessageType, val leaf: PrimitiveType)

@@ -11,8 +11,10 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode, Literal}
 import org.apache.spark.sql.catalyst.util.{CaseInsensitiveMap, DateTimeUtils}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{PartitioningAwareFileIndex, PathFilterFactory}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.types.{StringType, StructField}
 
 import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.summary.ColumnSummary
@@ -61,7 +63,7 @@ private[spark] final class SealedTable(
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH`
    */
   def require(
-      found: FoundFiles,
+      found: ListedFiles,
       catalog: Option[CatalogTable],
       stream: Option[Seq[Path]],
       conf: Configuration
@@ -142,7 +144,7 @@ private[spark] final class SealedTable(
   /** Requires that files which this read does not ask for are there, as far as it sees where they should be. */
   private def requireOthers(
       missing: Seq[SealedFile],
-      found: FoundFiles,
+      found: ListedFiles,
       catalog: Option[CatalogTable],
       conf: Configuration
   ): Unit = if (missing.nonEmpty) {
@@ -161,7 +163,7 @@ private[spark] final class SealedTable(
    * Requires that Spark took partition columns from directories of the list only: another one could change the type of a
    * column, or hide the files of a table without partitions.
    */
-  private def requirePartitions(found: FoundFiles): Unit =
+  private def requirePartitions(found: ListedFiles): Unit =
     found.partitions.filter(holds).filterNot(directories).foreach { other =>
       throw PmeErrors.snapshotMismatch(
         other.toString,
@@ -173,8 +175,8 @@ private[spark] final class SealedTable(
 
   /** Requires that a catalog gives each file the partition values that its path has, which the list states. */
   private def requireValues(
-      read: Seq[FoundFiles.Read],
-      found: FoundFiles,
+      read: Seq[ListedFiles.Read],
+      found: ListedFiles,
       catalog: CatalogTable,
       conf: Configuration
   ): Unit = {
@@ -270,4 +272,59 @@ private[spark] object SealedTable {
 
   /** Between this host and a storage, in milliseconds. */
   private val ClockDifference = 3600L * 1000
+}
+
+/**
+ * What Spark has found for a read, and how. Nothing of it is trusted. ''Driver only.''
+ *
+ * @param roots the paths of the read
+ * @param listed all files that Spark has listed below them
+ * @param read those that a scan without filters reads. Spark leaves out files of `listed`, as those beside directories that
+ *   look like partitions.
+ * @param columns the partition columns
+ * @param partitions the directories from which Spark took their names, types and values
+ * @param filters the options that leave out files
+ */
+private[spark] final class ListedFiles private (
+    val roots: Seq[Path],
+    val listed: Seq[FileStatus],
+    val read: Seq[ListedFiles.Read],
+    val columns: Seq[StructField],
+    val partitions: Seq[Path],
+    val filters: ListedFiles.Filters
+) {
+  private val rootPaths = roots.iterator.map(_.toUri.getPath).toSet
+
+  /** Whether a file is one of the roots, of which there may be as many as files, or below one. */
+  def isBelowRoot(file: Path): Boolean =
+    Iterator.iterate(file)(_.getParent).takeWhile(_ != null).exists(one => rootPaths(one.toUri.getPath))
+}
+
+private[spark] object ListedFiles {
+
+  /** @param values of the partition columns that its rows get */
+  final class Read(val file: FileStatus, val values: InternalRow)
+
+  /** Spark's filters of files by their names and times. */
+  final class Filters(options: Map[String, String]) {
+    private val all = PathFilterFactory.create(CaseInsensitiveMap(options))
+
+    def areAny: Boolean = all.nonEmpty
+    def accept(file: FileStatus): Boolean = all.forall(_.accept(file))
+  }
+
+  /** @param options of the read */
+  def of(index: PartitioningAwareFileIndex, options: Map[String, String]): ListedFiles = {
+    val spec = index.partitionSpec()
+    new ListedFiles(
+      index.rootPaths,
+      index.allFiles(),
+      index
+        .listFiles(Nil, Nil)
+        .flatMap(part => part.files.map(file => new Read(file.fileStatus, part.values))),
+      spec.partitionColumns.fields.toSeq,
+      spec.partitions.map(_.path),
+      new Filters(options)
+    )
+  }
 }

@@ -2,6 +2,7 @@ package io.pmeparquet.spark.snapshots
 
 import scala.collection.mutable
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
@@ -155,7 +156,7 @@ private[spark] final class SnapshotReads(
       catalog: Option[CatalogTable],
       isStream: Boolean
   ): Unit = if (tables.nonEmpty) {
-    val found = FoundFiles.of(index, options)
+    val found = ListedFiles.of(index, options)
     // A catalog can say that a partition is elsewhere.
     if (catalog.isDefined)
       (found.listed ++ found.read.map(_.file)).find(file => !tables.exists(_.holds(file.getPath))).foreach {
@@ -209,4 +210,23 @@ private[spark] object SnapshotReads {
     .next()
 
   private val Pattern = "*?[{".toSet
+}
+
+/** Finds the table of a path. ''Crosses the wire.'' */
+private[spark] object TableDirectories {
+
+  /**
+   * The directories of which one is the table's, for a path that is the table, a partition or a file of it: the nearest
+   * first. The last is the table's, unless only a nearer one has snapshots.
+   */
+  def of(path: Path, isFile: Boolean): Seq[Path] = {
+    val directory = if (isFile) path.getParent else path
+    val (partitions, above) =
+      Iterator.iterate(directory)(_.getParent).takeWhile(_ != null).toList.span(_.getName.contains('='))
+    partitions ++ above.take(1)
+  }
+
+  /** The directories among these with snapshots, or with anything of that name. */
+  def withSnapshots(directories: Seq[Path], conf: Configuration): Seq[Path] =
+    directories.filter(SnapshotDirectory.isIn(_, conf))
 }

@@ -1,23 +1,25 @@
 package io.pmeparquet.spark.snapshots
 
+import java.io.ByteArrayInputStream
 import java.util.Locale
 
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.filter2.predicate.FilterPredicate
+import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.{GroupType, MessageType, Type}
 import org.apache.spark.sql.catalyst.expressions.{Expression, In, InSet, IsNotNull, Not}
-import org.apache.spark.sql.execution.datasources.parquet.{ParquetOptions, ParquetUtils}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.sketch.BloomFilter
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.parquet.schema.PredicateColumns
 import io.pmeparquet.parquet.summary.Proof
 import io.pmeparquet.snapshot.xskipper.{
   FileId,
+  SketchLookup,
   StoreContent,
   StoreEvaluation,
   StoreIndex,
@@ -25,75 +27,58 @@ import io.pmeparquet.snapshot.xskipper.{
   StoredType
 }
 import io.pmeparquet.spark.options.{ConfResolver, StoreResolver}
-import io.pmeparquet.spark.session.SparkAccess
 
 /**
- * Judges files by a store of Xskipper's. A row of the store counts for a file only if it states the path and the
- * modification time that Spark lists now, and a file is left out only if every row that counts for it proves that it holds
- * no row. ''Driver only.''
+ * Evaluates a query's filters for files by a store of Xskipper's. A row of the store counts for a file only if it states
+ * the path and the modification time that Spark lists now, and a file is left out only if every row that counts for it
+ * proves that it holds no row. ''Driver only.''
  *
  * @param schema of the relation's data columns
- * @param partitions the columns whose values are those of directories, whatever files say
- * @param rebaseMode how the read converts dates and times of unknown writers
  */
 private[spark] final class StoreSkipping private (
-    conf: SQLConf,
+    read: ReadFilters,
     schema: StructType,
-    partitions: StructType,
-    rebaseMode: String,
     store: StoreResolver
 ) {
   import StoreSkipping._
-
-  // Filters name columns. If Spark finds columns by id, a name may belong to another column.
-  private val isOn =
-    conf.parquetFilterPushDown && !(conf.parquetFieldIdReadEnabled && ParquetUtils.hasFieldIds(schema))
 
   /** The columns that a store can tell of, by their names in it: lower case, with dots. One that is meant twice is none. */
   private lazy val columns: Map[String, Column] = leaves(schema, Nil)
     .groupBy(_.path.mkString(".").toLowerCase(Locale.ROOT))
     .collect { case (name, Seq(one)) => name -> one }
-    .filterNot { case (_, one) => partitions.exists(_.name.equalsIgnoreCase(one.path.head)) }
-    .filterNot { case (_, one) => isRebased(one.of) }
+    .filter { case (_, one) => read.reads(one.path, isTime(one.of)) }
 
-  private def isRebased(of: StoredType) = rebaseMode.equalsIgnoreCase("LEGACY") &&
-    (of == StoredType.Date || of == StoredType.Timestamp)
-
-  private def judge(filters: Seq[Expression]): Judge = {
+  /** What the store proves for these filters. */
+  private[snapshots] def of(filters: Seq[Expression]): Proofs = {
     val names = filters.flatMap(_.references).map(_.name.toLowerCase(Locale.ROOT)).toSet
     val named = columns.values.filter(one => names(one.path.head.toLowerCase(Locale.ROOT))).toSeq
-    val conditions =
-      if (!isOn) Nil
-      else
-        FilterTranslation.union(named.map(_.schema)).toSeq.flatMap {
-          new FilterTranslation(conf, _).of(filters ++ filters.flatMap(notNull))
-        }
-    if (conditions.isEmpty) None else judge(conditions, named)
+    val conditions = read.predicates(filters ++ filters.flatMap(notNull), named.map(_.schema))
+    if (conditions.isEmpty) NoProofs else proofs(conditions, named)
   }
 
   /** Spark does not add it to NOT IN, which no row with null passes. Stores do not count nulls. */
   private def notNull(filter: Expression): Option[Expression] = filter match {
     case Not(In(value, listed)) if listed.nonEmpty => Some(IsNotNull(value))
     case Not(InSet(value, listed)) if listed.nonEmpty => Some(IsNotNull(value))
-    case _ => scala.None
+    case _ => None
   }
 
-  private def judge(conditions: Seq[FilterPredicate], named: Seq[Column]): Judge = {
+  private def proofs(conditions: Seq[FilterPredicate], named: Seq[Column]): Proofs = {
     val used = conditions.flatMap(PredicateColumns.of(_).map(_.toArray.toSeq)).toSet
     val types = named.map(one => one.path -> one.of).toMap
-    val judge = new StoreEvaluation(conditions, types, Sketches)
+    val evaluation = new StoreEvaluation(conditions, types, Sketches)
     val proofs = mutable.HashMap.empty[FileId, Option[Proof]]
     val problems = store.store.foreach(isWanted(_, used)) { row =>
       // One row that proves nothing is enough to read the file.
       val proof =
-        if (proofs.get(row.id).exists(_.isEmpty)) scala.None else judge.holdsNone(summariesOf(row))
+        if (proofs.get(row.id).exists(_.isEmpty)) None else evaluation.holdsNone(summariesOf(row))
       proofs.update(row.id, proof)
     }
     warn(problems)
     (path, modified) =>
       FileId.of(path, modified, store.directory).flatMap(proofs.get(_)) match {
         case found if found.nonEmpty && found.forall(_.isDefined) => found.head
-        case _ => scala.None
+        case _ => None
       }
   }
 
@@ -108,7 +93,7 @@ private[spark] final class StoreSkipping private (
 
   private def columnOf(index: StoreIndex): Option[Column] = index.columns match {
     case Seq(one) => columns.get(one.toLowerCase(Locale.ROOT))
-    case _ => scala.None
+    case _ => None
   }
 
   private def summariesOf(row: StoreRow) = row.summaries
@@ -129,18 +114,13 @@ private[spark] final class StoreSkipping private (
 
 private[spark] object StoreSkipping {
 
-  /** Judges a file by its path and modification time. */
-  type Judge = (Path, Long) => Option[Proof]
+  /** The proof that a file holds no row, by its path and modification time. */
+  type Proofs = (Path, Long) => Option[Proof]
 
-  /** What judges nothing. */
-  val None: Judge = (_, _) => scala.None
+  val NoProofs: Proofs = (_, _) => None
 
   private val log = LoggerFactory.getLogger("io.pmeparquet")
   private val MostProblems = 5
-
-  /** @return what judges files for these filters */
-  def of(skipping: Option[StoreSkipping], filters: Seq[Expression]): Judge =
-    skipping.filter(_ => filters.nonEmpty).fold(None)(_.judge(filters))
 
   /**
    * What the options of a read say; none if they name no store. A read that shows NULL in columns whose keys it is refused
@@ -154,10 +134,10 @@ private[spark] object StoreSkipping {
       partitions: StructType
   ): Option[StoreSkipping] =
     resolver.xskipperStore(options).filter(_ => resolver.masking(options).isEmpty).map { store =>
-      val conf = SparkAccess.sqlConf(session)
-      val rebaseMode = new ParquetOptions(options, conf).datetimeRebaseModeInRead
-      new StoreSkipping(conf, schema, partitions, rebaseMode, store)
+      new StoreSkipping(new ReadFilters(session, options, schema, partitions), schema, store)
     }
+
+  private def isTime(of: StoredType) = of == StoredType.Date || of == StoredType.Timestamp
 
   private final class Column(val path: Seq[String], val of: StoredType) {
     def schema: MessageType = {
@@ -178,4 +158,18 @@ private[spark] object StoreSkipping {
   }
 
   private def storedType(of: DataType): Option[StoredType] = StoredType.of(of.typeName)
+
+  /** Spark's own sketches: the code that made a filter answers for it, so a value that was put in is found. */
+  private object Sketches extends SketchLookup {
+    override def open(filter: Array[Byte]): Any => Boolean = {
+      val sketch = BloomFilter.readFrom(new ByteArrayInputStream(filter))
+
+      {
+        // By their bytes in UTF-8, as of strings.
+        case text: Binary => sketch.mightContainBinary(text.getBytes)
+        case number: Long => sketch.mightContainLong(number)
+        case _ => true
+      }
+    }
+  }
 }

@@ -1,8 +1,13 @@
 package io.pmeparquet.spark.snapshots
 
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.CollectionAccumulator
 
+import io.pmeparquet.parquet.write.{WriteRules, WrittenFooter}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.PmeErrors
 
@@ -12,7 +17,7 @@ private[spark] sealed trait WriteSeal
 private[spark] object WriteSeal {
 
   /** No rule has looked at the write, as for a stream's sink. */
-  case object Unjudged extends WriteSeal
+  case object NotEvaluated extends WriteSeal
 
   /** The table is not sealed, and the write does not ask for it. */
   case object Unsealed extends WriteSeal
@@ -54,4 +59,32 @@ private[spark] object WriteSeal {
     sealedTable.isDefined || resolver.sealsAfterWrite(options) || snapshots.settings.requiredBy.isDefined ||
     (!snapshots.settings.isOff && SessionSnapshots.of(session).seen.knows(snapshots.directory(path)))
   }
+}
+
+/**
+ * The files that one write makes. Its tasks report each file when they close it, and Spark counts the reports of each
+ * partition's committed task only, and once. So a file that lies in the table afterwards and is not among these was made by
+ * somebody else. ''Crosses the wire.''
+ *
+ * @param table path of the table's directory, without scheme and authority
+ */
+private[spark] final class WrittenFiles private (
+    table: String,
+    reported: CollectionAccumulator[(String, WrittenFooter)]
+) extends Serializable {
+
+  /** For a task that has closed a file. */
+  def report(file: Path, conf: Configuration): Unit =
+    reported.add(WriteRules.committedPath(file, table) -> WrittenFooter.read(file, conf))
+
+  /** For the driver, before the job: Spark may run a plan again that failed. */
+  def begin(): Unit = reported.reset()
+
+  /** By their paths in the table, for the driver after the job. */
+  def committed: Map[String, WrittenFooter] = reported.value.asScala.toMap
+}
+
+private[spark] object WrittenFiles {
+  def of(session: SparkSession, table: Path): WrittenFiles =
+    new WrittenFiles(table.toUri.getPath, session.sparkContext.collectionAccumulator[(String, WrittenFooter)])
 }

@@ -1,17 +1,23 @@
 package io.pmeparquet.spark.write
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
-import org.apache.hadoop.mapreduce.Job
-import org.apache.spark.sql.execution.datasources.OutputWriterFactory
+import org.apache.spark.{SparkThrowable, TaskContext}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.columns.KeyPlan
+import io.pmeparquet.parquet.files.MaterialFiles
+import io.pmeparquet.parquet.scope.WriteScope
+import io.pmeparquet.parquet.write.{SizeStatistics, WriteFailures, WriteRules}
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin, PreparedWrite}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.WriteSeal
+import io.pmeparquet.spark.snapshots.{WriteSeal, WrittenFiles}
 import io.pmeparquet.PmeErrors
 
 /** The start of a write job: it resolves and checks the settings, and makes the keys. ''Driver only.'' */
@@ -46,7 +52,7 @@ private[spark] object EncryptedWrite {
         Some(files)
       case WriteSeal.Unsealed => None
       // A streaming sink commits without a command that could seal.
-      case WriteSeal.Unjudged =>
+      case WriteSeal.NotEvaluated =>
         if (WriteSeal.isNeeded(session, resolver, spelled, new Path(WriteRules.tableDirectory(output))))
           throw PmeErrors.cannotSealWrite
         None
@@ -57,4 +63,97 @@ private[spark] object EncryptedWrite {
     PmeCryptoFactory.useForWrite(conf, scope)
     new PmeOutputWriterFactory(spark, scope, written)
   }
+}
+
+/**
+ * Wraps Spark's writer factory, and brings the write's scope to executors. ''Crosses the wire.''
+ *
+ * @param written gets each file; none if nobody seals the table
+ */
+private final class PmeOutputWriterFactory(
+    factory: OutputWriterFactory,
+    scope: WriteScope,
+    written: Option[WrittenFiles]
+) extends OutputWriterFactory {
+
+  override def getFileExtension(context: TaskAttemptContext): String = factory.getFileExtension(context)
+
+  override def newInstance(
+      path: String,
+      dataSchema: StructType,
+      context: TaskAttemptContext
+  ): OutputWriter = {
+    // Not the path, which is that of a task's attempt until the commit.
+    val where = s"${scope.tableDirectory}, file ${new Path(path).getName}"
+    TranslatedWriter.translated(where) {
+      val file = new Path(path)
+      val settings = scope.settings
+      WriteRules.checkPath(file, settings)
+      // Before the commit: a snapshot lists only files below the table's directory.
+      if (written.isDefined && WriteRules.isMovedElsewhere(file))
+        throw PmeErrors.sealedTable(
+          "a write to a partition with a location of its own",
+          scope.tableDirectory,
+          "Give the partition its usual directory."
+        )
+      // A streaming sink does not tell the format its partition columns: only the directories show them.
+      val partitions = WriteRules.partitionColumns(file, scope.tableDirectory)
+      KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
+      if (settings.externalMaterial) removeMaterialOnFailure(file, context)
+      val writer = factory.newInstance(path, dataSchema, context)
+      if (settings.plaintextFooter) quietly(writer, path)
+      val translated = new TranslatedWriter(writer, where)
+      written.fold[OutputWriter](translated)(new ReportedWriter(translated, _, context.getConfiguration))
+    }
+  }
+
+  private def quietly(writer: OutputWriter, path: String): Unit =
+    try SizeStatistics.turnOff(writer, path)
+    catch {
+      case failed: Throwable =>
+        writer.close()
+        throw failed
+    }
+
+  // A streaming sink writes directly to the table's directory, and removes only the files that it knows.
+  private def removeMaterialOnFailure(file: Path, context: TaskAttemptContext): Unit =
+    Option(TaskContext.get()).foreach {
+      _.addTaskFailureListener((_, _) => MaterialFiles.remove(file, context.getConfiguration))
+    }
+
+  override def toString: String = s"PmeOutputWriterFactory($scope)"
+}
+
+/** Reports the file to the seal of the table, once it is whole. */
+private final class ReportedWriter(writer: OutputWriter, written: WrittenFiles, conf: Configuration)
+    extends OutputWriter {
+  override def write(row: InternalRow): Unit = writer.write(row)
+  override def path(): String = writer.path()
+
+  override def close(): Unit = {
+    writer.close()
+    PmeSparkException.translated(written.report(new Path(path()), conf))
+  }
+}
+
+/**
+ * A writer of one file. What parquet-java refuses to write fails as one of our exceptions. ''Executor only.''
+ *
+ * @param where the table and the file, for messages
+ */
+private final class TranslatedWriter(writer: OutputWriter, where: String) extends OutputWriter {
+  override def path(): String = writer.path()
+  override def write(row: InternalRow): Unit = TranslatedWriter.translated(where)(writer.write(row))
+  override def close(): Unit = TranslatedWriter.translated(where)(writer.close())
+}
+
+private object TranslatedWriter {
+  def translated[A](where: String)(step: => A): A =
+    try step
+    catch {
+      case failed: Throwable =>
+        throw WriteFailures
+          .explained(failed, where)(_.isInstanceOf[SparkThrowable])
+          .fold(failed)(PmeSparkException.of)
+    }
 }

@@ -25,7 +25,7 @@ class FilterTranslationSuite extends munit.FunSuite {
     assertEquals(paths("optional int32 a;", street), None)
   }
 
-  private val decimals = new DecimalFilters(
+  private val values = new FilterTranslation.FileValues(
     schema(
       "optional int32 d (DECIMAL(5,2)); optional int64 e (DECIMAL(18,2)); optional binary f (DECIMAL(30,2));"
     ),
@@ -50,13 +50,13 @@ class FilterTranslationSuite extends munit.FunSuite {
       Or(IsNull(column), LessThan(column, value))
     )
     for (column <- Seq("d", "D"); value <- Seq(least, most); filter <- filters(column, value))
-      assertEquals(decimals.of(filter), Some(filter))
+      assertEquals(values.of(filter), Some(filter))
     for (column <- Seq("d", "D"); value <- Seq(below, above); filter <- filters(column, value))
-      assertEquals(decimals.of(filter), None, filter.toString)
+      assertEquals(values.of(filter), None, filter.toString)
     val (largest, larger) = (number("9223372036854775807"), number("9223372036854775808"))
-    filters("e", largest).foreach(filter => assertEquals(decimals.of(filter), Some(filter)))
-    filters("e", larger).foreach(filter => assertEquals(decimals.of(filter), None))
-    filters("f", larger).foreach(filter => assertEquals(decimals.of(filter), Some(filter)))
-    assertEquals(decimals.of(EqualTo("d", null)), Some(EqualTo("d", null)))
+    filters("e", largest).foreach(filter => assertEquals(values.of(filter), Some(filter)))
+    filters("e", larger).foreach(filter => assertEquals(values.of(filter), None))
+    filters("f", larger).foreach(filter => assertEquals(values.of(filter), Some(filter)))
+    assertEquals(values.of(EqualTo("d", null)), Some(EqualTo("d", null)))
   }
 }

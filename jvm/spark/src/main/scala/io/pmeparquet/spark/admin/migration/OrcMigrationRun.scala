@@ -13,7 +13,7 @@ import io.pmeparquet.spark.admin.{Refusal, TableFiles, WritePlan}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.orc.OrcFormat
-import io.pmeparquet.spark.read.OurFormat
+import io.pmeparquet.spark.read.EncryptedFileFormat
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /** One migration, or the plan of one. ''Driver only'': only [[OrcLook]] and [[OrcFileCopy]] go to executors. */
@@ -184,9 +184,9 @@ private[migration] final class OrcMigrationRun(
 private[migration] object OrcMigrationRun {
 
   /** A format of ours whose options the user gave to this call. */
-  def instance(name: String): OurFormat = {
+  def instance(name: String): EncryptedFileFormat = {
     val made = Class.forName(name, false, getClass.getClassLoader).getDeclaredConstructor().newInstance()
-    made.asInstanceOf[OurFormat].withOrigin(_ => OptionOrigin.Frame)
+    made.asInstanceOf[EncryptedFileFormat].withOrigin(_ => OptionOrigin.Frame)
   }
 }
 

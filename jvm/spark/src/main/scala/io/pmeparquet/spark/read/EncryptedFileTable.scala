@@ -1,19 +1,74 @@
 package io.pmeparquet.spark.read
 
+import java.util
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.connector.catalog.TableCapability
 import org.apache.spark.sql.connector.expressions.aggregate.{AggregateFunc, Aggregation, Max, Min}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.v2.{FileScan, FileScanBuilder}
-import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.v2.{FileScan, FileScanBuilder, FileTable}
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.Masking
+import io.pmeparquet.spark.session.PmeSparkException
 
-/** A V2 scan of ours over one of Spark's, as rules know it: some watch over masked columns. ''Driver only.'' */
-private[spark] trait OurScan extends Scan with Batch with SupportsReportStatistics with SupportsMetadata {
+/** The V2 side of a format, Parquet or ORC, as rules know it. It only reads. ''Driver only.'' */
+abstract class EncryptedFileTable private[spark] (
+    session: SparkSession,
+    tableOptions: CaseInsensitiveStringMap,
+    paths: Seq[String],
+    userSchema: Option[StructType]
+) extends FileTable(session, tableOptions, paths, userSchema) {
+
+  private[spark] def schemaOf(files: Seq[FileStatus], options: Map[String, String]): Option[StructType]
+
+  /** @param options of the table and the scan */
+  private[spark] def scans(options: Map[String, String]): ScanBuilder
+
+  override def capabilities(): util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
+
+  override def inferSchema(files: Seq[FileStatus]): Option[StructType] =
+    PmeSparkException.translated(schemaOf(files, spelled(tableOptions)))
+
+  override def newScanBuilder(scanOptions: CaseInsensitiveStringMap): ScanBuilder =
+    PmeSparkException.translated {
+      // Spark 3.5 passes only the scan's options, later versions also the table's. The scan's options take precedence.
+      val ofTable = spelled(tableOptions).filterNot { case (name, _) => scanOptions.containsKey(name) }
+      scans(ofTable ++ spelled(scanOptions))
+    }
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
+    throw new IllegalStateException("internal error: writes go through the V1 side")
+
+  private def spelled(options: CaseInsensitiveStringMap) = options.asCaseSensitiveMap().asScala.toMap
+}
+
+private[spark] object EncryptedFileTable {
+  private val Skips = "ignoreCorruptFiles"
+
+  /**
+   * Options for Spark's own V2 reader, which can skip a file on any failure, below our code. It must not skip an altered or
+   * plaintext file.
+   */
+  def skippingNothing(options: Map[String, String]): Map[String, String] =
+    options.filterNot { case (name, _) => name.equalsIgnoreCase(Skips) } + (Skips -> "false")
+}
+
+/** A scan of an [[EncryptedFileTable]] over one of Spark's, as rules know it: some watch over masked columns. ''Driver only.'' */
+private[spark] trait EncryptedFileScan
+    extends Scan
+    with Batch
+    with SupportsReportStatistics
+    with SupportsMetadata {
 
   /** Spark's scan, which plans. */
   def spark: FileScan
@@ -25,7 +80,7 @@ private[spark] trait OurScan extends Scan with Batch with SupportsReportStatisti
   def masked: MaskedColumns
 
   /** The same scan, with more columns that conditions look at. */
-  def withConditions(columns: Set[String]): OurScan
+  def withConditions(columns: Set[String]): EncryptedFileScan
 
   /** What Spark asks files for in place of rows. */
   def pushedAggregate: Option[Aggregation]
@@ -39,7 +94,8 @@ private[spark] trait OurScan extends Scan with Batch with SupportsReportStatisti
   // Spark adds the counts of files up, and the sum of none is NULL: this partition states that no file has no rows.
   override def planInputPartitions(): Array[InputPartition] = {
     val planned = spark.planInputPartitions()
-    if (planned.isEmpty && pushedAggregate.exists(_.groupByExpressions().isEmpty)) Array(NoFiles.partition)
+    if (planned.isEmpty && pushedAggregate.exists(_.groupByExpressions().isEmpty))
+      Array(FilePartition(0, Array.empty))
     else planned
   }
 }
@@ -48,7 +104,7 @@ private[spark] trait OurScan extends Scan with Batch with SupportsReportStatisti
  * Passes all calls to Spark's builder of scans, and wraps only the scan that it builds. It is a `FileScanBuilder`, because
  * Spark 3.5 pushes filters into no other builder for files. ''Driver only.''
  */
-private[spark] abstract class OurScanBuilder(
+private[spark] abstract class EncryptedFileScanBuilder(
     session: SparkSession,
     files: PartitioningAwareFileIndex,
     dataSchema: StructType,
