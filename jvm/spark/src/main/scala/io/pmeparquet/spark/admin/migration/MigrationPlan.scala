@@ -4,7 +4,8 @@ import java.util.Locale
 
 import scala.collection.JavaConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.{ObjectMapper, PropertyNamingStrategies}
+import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.spark.sql.types.{BooleanType, StructType, TimestampType}
 import org.apache.spark.sql.SparkSession
 
@@ -12,9 +13,51 @@ import io.pmeparquet.{Audience, PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnProtection, KeyDraft, KeyPlan, LeafColumn}
 import io.pmeparquet.options.{FileSettings, PmeOptions}
 import io.pmeparquet.orc.keys.OrcKeyName
+import io.pmeparquet.spark.admin.{Refusal, WritePlan}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.write.ColumnPlan
+
+/**
+ * A column that is encrypted in the source.
+ *
+ * @param keys its ORC master keys, with their versions
+ */
+final case class SourceColumn(column: String, keys: Seq[String])
+
+/**
+ * What a migration would do.
+ *
+ * @param files with rows, each of which becomes one file
+ * @param empty files of 0 bytes, which are left out
+ * @param bytes of the source
+ * @param bloomFilters columns that get Bloom filters
+ * @param refusals why it would fail, the first one first
+ * @param write how the target would be written; none if the source cannot be migrated at all
+ */
+final case class MigrationPlan(
+    source: String,
+    target: String,
+    files: Int,
+    empty: Int,
+    rows: Long,
+    bytes: Long,
+    encrypted: Seq[SourceColumn],
+    bloomFilters: Seq[String],
+    refusals: Seq[Refusal],
+    write: Option[WritePlan]
+) {
+
+  /** For Python. */
+  def json: String = MigrationPlan.mapper.writeValueAsString(this)
+}
+
+private object MigrationPlan {
+  private val mapper =
+    new ObjectMapper()
+      .registerModule(DefaultScalaModule)
+      .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+}
 
 /**
  * Decides how the target is written: each column that is encrypted in the source gets the key that it has there, unless
