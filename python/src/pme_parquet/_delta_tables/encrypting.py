@@ -59,7 +59,7 @@ def rotated(spark: SparkSession, table: PathLike, enc: Encryption, where: str) -
     found = LoggedTable(spark, table, where)
     options = effective(found, enc, where)
     # The keys that writes of this application share were wrapped by what was the newest version of a master key then.
-    method_of(found.spark, "NewKeys", "begin", where)()
+    method_of(found.spark, "TableKeys", "beginAnew", where)()
     run = _Run(found, options, where)
     run.require_keys()
     done = run.done(every=True)

@@ -34,8 +34,10 @@ object LoggedFiles {
     val listed = files.select("path", "size", "modificationTime").collect().toSeq.map { row =>
       ListedFile(at(table, row.getString(0)), row.getLong(1), row.getLong(2), hasExternalMaterial = false)
     }
-    val looked = KeyUsage.looked(session, listed, options.asScala.toMap)
-    session.createDataFrame(FilesAlike.rowsWithFooters(looked).asJava, FilesAlike.schema)
+    session.createDataFrame(
+      FilesAlike.rowsWithFooters(looked(session, listed, options)).asJava,
+      FilesAlike.schema
+    )
   })
 
   /**
@@ -54,7 +56,7 @@ object LoggedFiles {
     val files = paths.asScala.toSeq.zip(lengths.asScala.map(_.longValue)).map { case (path, length) =>
       ListedFile(path, length, modified = 0, hasExternalMaterial = false)
     }
-    val rows = KeyUsage.looked(session, files, options.asScala.toMap).map {
+    val rows = looked(session, files, options).map {
       case (file, Right(FileUse(_, true, Some(columns)))) =>
         val (readable, hidden) = columns.partition(_.isReadable)
         Row(file.path, "", hidden.map(_.column), readable.map(_.column))
@@ -66,17 +68,24 @@ object LoggedFiles {
     session.createDataFrame(rows.asJava, columnsSchema)
   })
 
-  private val columnsSchema = {
-    val names = ArrayType(StringType, containsNull = false)
+  private def looked(
+      session: SparkSession,
+      files: Seq[ListedFile],
+      options: java.util.Map[String, String]
+  ): FooterReading.Looked = {
+    val reading = new FooterReading(session, options.asScala.toMap)
+    reading.look(Seq(files)).flatMap(reading.spelt)
+  }
+
+  private val columnsSchema =
     StructType(
       Seq(
         StructField("path", StringType, nullable = false),
         StructField("problem", StringType, nullable = false),
-        StructField("encrypted", names, nullable = false),
-        StructField("plaintext", names, nullable = false)
+        StructField("encrypted", ResultRows.Names, nullable = false),
+        StructField("plaintext", ResultRows.Names, nullable = false)
       )
     )
-  }
 
   /** @param path as a log has it: a URI, absolute or below the table */
   private[spark] def at(table: String, path: String): String = {

@@ -39,7 +39,7 @@ object TableCopies {
       readOptions: Options,
       writeOptions: Options
   ): Copied = {
-    val read = CopyOptions.allowingPlaintext(readOptions.asScala.toMap)
+    val read = TableCopy.allowingPlaintext(readOptions.asScala.toMap)
     run(session, source, target, read, Some(writeOptions.asScala.toMap))
   }
 
