@@ -26,25 +26,25 @@ object KeyUsage {
   /**
    * For Python.
    *
-   * @param told from [[LiveFiles.told]], or null
+   * @param live from [[LiveFiles.reported]], or null
    */
   def of(
       session: SparkSession,
       path: String,
       options: java.util.Map[String, String],
-      told: AnyRef
+      live: AnyRef
   ): DataFrame =
-    Progress.unwatching(of(session, path, options.asScala.toMap, LiveFiles.ofPython(told)))
+    Progress.unwatching(of(session, path, options.asScala.toMap, LiveFiles.ofPython(live)))
 
   private def of(
       session: SparkSession,
       path: String,
       options: Map[String, String],
-      told: Option[LiveFiles]
+      live: Option[LiveFiles]
   ): DataFrame = PmeSparkException.translated(
     results.frame(
       session,
-      looked(session, path, options, new FooterReading(session, options), told).flatMap(alike)
+      looked(session, path, options, new FooterReading(session, options), live).flatMap(alike)
     )
   )
 
@@ -60,12 +60,12 @@ object KeyUsage {
       session: SparkSession,
       path: String,
       options: java.util.Map[String, String],
-      told: AnyRef
+      live: AnyRef
   ): TableUsage =
     Progress.unwatching(PmeSparkException.translated {
       val wanted = options.asScala.toMap
       val reading = new FooterReading(session, wanted)
-      val parts = looked(session, path, wanted, reading, LiveFiles.ofPython(told))
+      val parts = looked(session, path, wanted, reading, LiveFiles.ofPython(live))
       val files = parts.filterNot(part => OfLogs(part.name)).flatMap(_.files)
       val known = parts
         .flatMap(_.files)
@@ -109,10 +109,10 @@ object KeyUsage {
       path: String,
       options: Map[String, String],
       reading: FooterReading,
-      told: Option[LiveFiles]
+      live: Option[LiveFiles]
   ): Seq[Part] = {
     val conf = SparkAccess.hadoopConf(session, options)
-    val contents = TableContents.of(session, new Path(path), conf, options, told)
+    val contents = TableContents.of(session, new Path(path), conf, options, live)
     val tables = contents.tables
     val parts = Seq(
       (null, contents.bare),
@@ -127,8 +127,8 @@ object KeyUsage {
   }
 
   private def missing(table: DeltaContents): FooterReading.Looked = table.missing.map { file =>
-    val failed = PmeErrors.liveFileMissing(file.toString, table.said.version)
-    ListedFile(file.toString, table.said.lengths(file), 0, hasExternalMaterial = false) ->
+    val failed = PmeErrors.liveFileMissing(file.toString, table.log.version)
+    ListedFile(file.toString, table.log.lengths(file), 0, hasExternalMaterial = false) ->
       Left(FileFailure(failed.condition.name, failed.getMessage))
   }
 
@@ -259,7 +259,7 @@ private[admin] object FilesAlike {
       _.uses.filter(_.kind == KeyUse.Footer).map(use => Seq(null, KeyUse.Footer, use.masterKeyId.orNull))
     )
 
-  /** @param more cells of rows that a file has beside those of its columns */
+  /** @param more cells of rows that a file has besides those of its columns */
   private def rows(
       looked: Seq[(ListedFile, Either[FileFailure, FileUse])],
       more: FileUse => Seq[Seq[String]]

@@ -46,8 +46,8 @@ private[spark] object TableFiles {
     val status = statusOf(path, conf)
     if (status.isDirectory) below(status.getPath, fs)
     else {
-      val beside = fs.listStatus(status.getPath.getParent).map(_.getPath.getName).toSet
-      TableFiles(Seq(listed(status, beside)), Nil, Nil, Nil, Nil)
+      val names = fs.listStatus(status.getPath.getParent).map(_.getPath.getName).toSet
+      TableFiles(Seq(listed(status, names)), Nil, Nil, Nil, Nil)
     }
   }
 
@@ -156,7 +156,7 @@ private[spark] object TableFiles {
       names.contains(MaterialFile.nameFor(file.getPath.getName))
     )
 
-  /** Whether this is a file without rows that we or other writers keep beside data files. */
+  /** Whether this is a file without rows that we or other writers keep next to data files. */
   private def isHarmless(file: FileStatus) = {
     val name = file.getPath.getName
     name == "_SUCCESS" || Harmless.exists(name.startsWith) || (name.startsWith(".") && name.endsWith(".crc"))
@@ -219,7 +219,7 @@ private[admin] object TableLog {
     )
   }
 
-  /** The logs of the tables that a path may be a part of. Iceberg keeps data in a directory beside its metadata. */
+  /** The logs of the tables that a path may be a part of. Iceberg keeps data in a directory next to that of its metadata. */
   def above(levels: Seq[Path], fs: FileSystem): Seq[TableLog] = {
     val top = levels.last
     def of(place: Path) =

@@ -46,9 +46,9 @@ object Verification {
       options: Map[String, String],
       sample: Sample,
       allFiles: Boolean,
-      told: Option[LiveFiles]
+      live: Option[LiveFiles]
   ): VerifiedTable = PmeSparkException.translated {
-    val done = run(session, path, options, sample, allFiles, told)
+    val done = run(session, path, options, sample, allFiles, live)
     new VerifiedTable(
       results.frame(session, done.findings),
       done.opened,
@@ -61,7 +61,7 @@ object Verification {
   /**
    * For Python.
    *
-   * @param told from [[LiveFiles.told]], or null
+   * @param live from [[LiveFiles.reported]], or null
    */
   def verify(
       session: SparkSession,
@@ -71,7 +71,7 @@ object Verification {
       pages: Double,
       seed: Long,
       allFiles: Boolean,
-      told: AnyRef
+      live: AnyRef
   ): VerifiedTable = Progress.unwatching(PmeSparkException.translated {
     verify(
       session,
@@ -79,7 +79,7 @@ object Verification {
       options.asScala.toMap,
       Sample(files, pages, seed),
       allFiles,
-      LiveFiles.ofPython(told)
+      LiveFiles.ofPython(live)
     )
   })
 
@@ -106,12 +106,12 @@ object Verification {
       options: Map[String, String],
       sample: Sample,
       allFiles: Boolean,
-      told: Option[LiveFiles]
+      live: Option[LiveFiles]
   ): Run = {
     val conf = SparkAccess.hadoopConf(session, options)
     val resolver = new ConfResolver(session)
     val scope = resolver.read(options)
-    val contents = TableContents.of(session, new Path(path), conf, options, told)
+    val contents = TableContents.of(session, new Path(path), conf, options, live)
     val all = (contents.live ++ (if (allFiles) contents.others else Nil)).sortBy(_.path)
     val checkpoints = contents.tables.flatMap(_.checkpoints).sortBy(_.path)
     val chosen = sample.of(all) ++ sample.of(checkpoints)
@@ -138,7 +138,7 @@ object Verification {
 
   /** Live files that are not as the log says. */
   private def ofLog(table: DeltaContents): Seq[Finding] = {
-    val version = table.said.version
+    val version = table.log.version
     val missing =
       table.missing.map(file => PmeErrors.liveFileMissing(file.toString, version) -> file.toString)
     val differing = table.otherLengths.map { case (file, logged) =>

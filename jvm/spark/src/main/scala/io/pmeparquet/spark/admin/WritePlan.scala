@@ -132,7 +132,7 @@ object WritePlan {
       options: java.util.Map[String, String]
   ): WritePlan = of(session, schema, partitionBy.asScala.toList, options.asScala.toMap)
 
-  private val mapper =
+  private[admin] val mapper =
     new ObjectMapper()
       .registerModule(DefaultScalaModule)
       .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)

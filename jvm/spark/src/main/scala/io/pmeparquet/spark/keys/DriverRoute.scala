@@ -21,7 +21,7 @@ import io.pmeparquet.PmeErrors
 private[spark] final case class DriverRoute(endpoint: String) extends KeyRoute {
 
   override def ask(request: Array[Byte], where: String): Array[Byte] =
-    // Tasks in the driver may have our classes from another class loader, where no desks are open. Then RPC finds them.
+    // Tasks in the driver may have our classes from another class loader, where no key brokers are open. Then RPC finds them.
     if (SparkEnv.get.executorId == DriverRoute.Driver && endpoint == KeyRpc.NAME) KeyDesks.answer(request)
     else
       try KeyRpc.ask(endpoint, request)

@@ -15,8 +15,8 @@ final class SparkConfigurationRoute extends ConfigurationRoute {
 
   override def desk(request: String): Option[KeyDesk] =
     Option(SparkEnv.get).flatMap(_ => ask(request.getBytes(UTF_8))).flatMap { answer =>
-      val (endpoint, desk) = SessionKeys.partsOf(answer)
-      val taken = KeyDesk.taken(desk, DriverRoute(endpoint)).fold(failed => throw failed, identity)
+      val (endpoint, message) = SessionKeys.partsOf(answer)
+      val taken = KeyDesk.taken(message, DriverRoute(endpoint)).fold(failed => throw failed, identity)
       if (taken.isEmpty) UnknownConfigurations.note(request)
       taken
     }

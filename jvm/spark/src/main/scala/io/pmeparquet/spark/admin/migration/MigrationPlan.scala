@@ -4,8 +4,7 @@ import java.util.Locale
 
 import scala.collection.JavaConverters._
 
-import com.fasterxml.jackson.databind.{ObjectMapper, PropertyNamingStrategies}
-import com.fasterxml.jackson.module.scala.DefaultScalaModule
+import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.types.{BooleanType, StructType, TimestampType}
 import org.apache.spark.sql.SparkSession
 
@@ -49,14 +48,7 @@ final case class MigrationPlan(
 ) {
 
   /** For Python. */
-  def json: String = MigrationPlan.mapper.writeValueAsString(this)
-}
-
-private object MigrationPlan {
-  private val mapper =
-    new ObjectMapper()
-      .registerModule(DefaultScalaModule)
-      .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+  def json: String = WritePlan.mapper.writeValueAsString(this)
 }
 
 /**
@@ -143,7 +135,7 @@ private[migration] final class MigrationPlanning(
     val opened = encrypted.collect {
       case (leaf, _) if open(folded(leaf.sparkPath)) => PmeErrors.migratedOpenly(source.name, leaf.display)
     }
-    val beside =
+    val external =
       if (!files.externalMaterial) Nil
       else
         Seq(
@@ -153,7 +145,7 @@ private[migration] final class MigrationPlanning(
             s"Use keyMaterial=internal. ${Audience.current.rekey} can move it afterwards."
           )
         )
-    lost ++ draft.refusals ++ opened ++ beside ++ ofPartitions(files)
+    lost ++ draft.refusals ++ opened ++ external ++ ofPartitions(files)
   }
 
   private def ofPartitions(files: FileSettings): Option[PmeException] =

@@ -147,8 +147,8 @@ class DoctorSuite extends munit.FunSuite {
   }
 
   test("a JVM that does not report its AES instructions is ok, not a warning") {
-    val silent = quick.copy(unknown = List("UseAES", "UseAESIntrinsics", "UseAESCTRIntrinsics"))
-    assertCheck(silent.checks("here")(1), "ok", "not known", "")
+    val unreported = quick.copy(unknown = List("UseAES", "UseAESIntrinsics", "UseAESCTRIntrinsics"))
+    assertCheck(unreported.checks("here")(1), "ok", "not known", "")
   }
 
   test("a check that fails is a problem with its message and a remedy") {
