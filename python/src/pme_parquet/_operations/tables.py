@@ -93,7 +93,7 @@ def told(spark: SparkSession, path: str, options: Mapping[str, str], where: str)
     if found.version is None:
         raise not_known(where, table, found.problem)
     lengths = found.lengths
-    tell = Operation(spark, where, "LiveFiles", "told")
+    tell = Operation(spark, where, "LiveFiles", "reported")
     return tell.call(table, found.version, found.by, list(lengths), list(lengths.values()))
 
 

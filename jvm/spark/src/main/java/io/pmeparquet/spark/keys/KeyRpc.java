@@ -28,7 +28,7 @@ import io.pmeparquet.keys.KeyDesks;
  * Spark's settings encrypt it. In Java, because Scala hides Spark's RPC from code in other packages.
  */
 final class KeyRpc {
-  /** The endpoint of this copy of the class. Other class loaders of the driver may have copies with their own desks. */
+  /** The endpoint of this copy of the class. Class loaders of the driver may have copies with their own key brokers. */
   static final String NAME = "pme-parquet-keys-" + UUID.randomUUID();
 
   /** The endpoint for who has a configuration and no name of an endpoint. One copy of the class has it. */
@@ -48,18 +48,18 @@ final class KeyRpc {
   static synchronized String answer() {
     RpcEnv rpc = SparkEnv.get().rpcEnv();
     if (answering != rpc) {
-      rpc.setupEndpoint(NAME, new Desks(rpc, KeyDesks::answer));
+      rpc.setupEndpoint(NAME, new Answers(rpc, KeyDesks::answer));
       answering = rpc;
     }
     return NAME;
   }
 
-  /** Driver only: answers requests for desks from now on, unless another copy of this class does. */
+  /** Driver only: answers requests for key brokers from now on, unless another copy of this class does. */
   static synchronized void answerConfigurations(UnaryOperator<byte[]> answers) {
     RpcEnv rpc = SparkEnv.get().rpcEnv();
     if (asked != rpc) {
       try {
-        rpc.setupEndpoint(CONFIGURATIONS, new Desks(rpc, answers));
+        rpc.setupEndpoint(CONFIGURATIONS, new Answers(rpc, answers));
       } catch (IllegalArgumentException taken) {
         LOG.info("Another copy of this format in the driver answers for configurations.");
       }
@@ -83,7 +83,7 @@ final class KeyRpc {
   }
 
   /** Answers in threads of its own: a KMS takes a while, and Spark has few threads for messages. */
-  private static final class Desks implements RpcEndpoint {
+  private static final class Answers implements RpcEndpoint {
     private static final int THREADS = 128;
     private static final long IDLE_SECONDS = 30;
 
@@ -96,7 +96,7 @@ final class KeyRpc {
           return thread;
         });
 
-    Desks(RpcEnv rpc, UnaryOperator<byte[]> answers) {
+    Answers(RpcEnv rpc, UnaryOperator<byte[]> answers) {
       this.rpc = rpc;
       this.answers = answers;
       threads.allowCoreThreadTimeOut(true);

@@ -3,20 +3,18 @@ package io.pmeparquet.spark.admin
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.types.{StringType, StructField, StructType}
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.spark.admin.doctor.{
   Check,
-  ClassPathChecks,
   DeltaChecks,
   ExecutorChecks,
   ExecutorFacts,
-  IcebergChecks,
+  InstallationChecks,
   KmsChecks,
-  SettingChecks,
-  VersionChecks
+  SettingChecks
 }
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.PmeException
@@ -36,22 +34,17 @@ object Doctor {
    * @param wheel the version of the Python package, if Python asks
    */
   def examine(session: SparkSession, options: Map[String, String], wheel: Option[String] = None): Seq[Check] =
-    VersionChecks.all(session, wheel) ++
-      ClassPathChecks.all(session) ++
+    InstallationChecks.all(session, wheel) ++
       SettingChecks.all(session, options) ++
-      IcebergChecks.all(session) ++
       running(session, options) ++
       DeltaChecks.all(session)
 
-  private[admin] def rows(
-      session: SparkSession,
-      options: Map[String, String],
-      wheel: Option[String]
-  ): Seq[Row] =
-    examine(session, options, wheel).map(check => Row(check.name, check.status, check.found, check.remedy))
-
-  private[admin] val schema: StructType =
-    StructType(Seq("name", "status", "found", "remedy").map(StructField(_, StringType, nullable = false)))
+  private[admin] val results: ResultRows[Check] = ResultRows
+    .of[Check]
+    .required("name", StringType)(_.name)
+    .required("status", StringType)(_.status)
+    .required("found", StringType)(_.found)
+    .required("remedy", StringType)(_.remedy)
 
   private def running(session: SparkSession, options: Map[String, String]): Seq[Check] = {
     val provider = providerOf(session, options)

@@ -2,21 +2,15 @@ package io.pmeparquet.spark.admin
 
 import scala.collection.JavaConverters._
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.keys.{Kms, NoKms}
-import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.files.ListedFile
-import io.pmeparquet.parquet.inspect.{FileUsage, FileUse, KeyUse}
-import io.pmeparquet.parquet.rotation.RotationKeys
-import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
-import io.pmeparquet.spark.keys.DriverRoute
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
+import io.pmeparquet.spark.admin.job.{FileFailure, Progress}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**
@@ -32,39 +26,46 @@ object KeyUsage {
   /**
    * For Python.
    *
-   * @param told from [[LiveFiles.told]], or null
+   * @param live from [[LiveFiles.reported]], or null
    */
   def of(
       session: SparkSession,
       path: String,
       options: java.util.Map[String, String],
-      told: AnyRef
+      live: AnyRef
   ): DataFrame =
-    Progress.unwatching(of(session, path, options.asScala.toMap, LiveFiles.ofPython(told)))
+    Progress.unwatching(of(session, path, options.asScala.toMap, LiveFiles.ofPython(live)))
 
   private def of(
       session: SparkSession,
       path: String,
       options: Map[String, String],
-      told: Option[LiveFiles]
+      live: Option[LiveFiles]
   ): DataFrame = PmeSparkException.translated(
-    session.createDataFrame(rows(looked(session, path, options, kms(session, options), told)).asJava, schema)
+    results.frame(
+      session,
+      looked(session, path, options, new FooterReading(session, options), live).flatMap(alike)
+    )
   )
 
-  private[admin] def rows(session: SparkSession, path: String, options: Map[String, String]): Seq[Row] =
-    rows(looked(session, path, options, kms(session, options), None))
+  private[admin] def found(
+      session: SparkSession,
+      path: String,
+      options: Map[String, String]
+  ): Seq[AlikeUses] =
+    looked(session, path, options, new FooterReading(session, options), None).flatMap(alike)
 
   /** Like [[of]], with what protects each column of each file, for a report. */
   def table(
       session: SparkSession,
       path: String,
       options: java.util.Map[String, String],
-      told: AnyRef
+      live: AnyRef
   ): TableUsage =
     Progress.unwatching(PmeSparkException.translated {
       val wanted = options.asScala.toMap
-      val place = kms(session, wanted)
-      val parts = looked(session, path, wanted, place, LiveFiles.ofPython(told))
+      val reading = new FooterReading(session, wanted)
+      val parts = looked(session, path, wanted, reading, LiveFiles.ofPython(live))
       val files = parts.filterNot(part => OfLogs(part.name)).flatMap(_.files)
       val known = parts
         .flatMap(_.files)
@@ -72,10 +73,10 @@ object KeyUsage {
         .flatMap(_.uses.flatMap(_.masterKeyId))
         .distinct
       new TableUsage(
-        session.createDataFrame(rows(parts).asJava, schema),
+        results.frame(session, parts.flatMap(alike)),
         session.createDataFrame(FilesAlike.rows(files).asJava, FilesAlike.schema),
-        if (place eq NoKms) null else place.describe,
-        known.flatMap(key => bitsOf(place, key).map(key -> Int.box(_))).toMap.asJava,
+        if (reading.kms eq NoKms) null else reading.kms.describe,
+        known.flatMap(key => bitsOf(reading.kms, key).map(key -> Int.box(_))).toMap.asJava,
         SparkAccess.sqlConf(session).caseSensitiveAnalysis
       )
     })
@@ -88,14 +89,12 @@ object KeyUsage {
     try place.directKey(masterKey, "key usage").map(_.bits)
     catch { case _: PmeException => None }
 
-  private[admin] type Looked = Seq[(ListedFile, Either[FileFailure, FileUse])]
-
   /**
    * Files that have the same meaning for their table.
    *
    * @param name null for files of a table without a log
    */
-  private final case class Part(name: String, files: Looked)
+  private final case class Part(name: String, files: FooterReading.Looked)
 
   private val Live = "live"
   private val NotLive = "not live"
@@ -109,12 +108,11 @@ object KeyUsage {
       session: SparkSession,
       path: String,
       options: Map[String, String],
-      place: Kms,
-      told: Option[LiveFiles]
+      reading: FooterReading,
+      live: Option[LiveFiles]
   ): Seq[Part] = {
     val conf = SparkAccess.hadoopConf(session, options)
-    val usage = new FileUsage(scope(session, options, place))
-    val contents = TableContents.of(session, new Path(path), conf, options, told)
+    val contents = TableContents.of(session, new Path(path), conf, options, live)
     val tables = contents.tables
     val parts = Seq(
       (null, contents.bare),
@@ -123,99 +121,41 @@ object KeyUsage {
       Changes -> tables.flatMap(_.changes),
       Checkpoints -> tables.flatMap(_.checkpoints)
     )
-    val step = Progress.step(session, "looking into footers", parts.map(_._2.size).sum)
-    step.begin()
-    val absent = tables.flatMap(missing)
-    parts.map { case (name, all) =>
-      val found = all.grouped(AtOnce).flatMap { files =>
-        FileJob.each(session, conf, files)((file, conf) => step.counting(0)(useOf(usage, file, conf)))
-      }
-      val whole = found.toList ++ (if (name == Live) absent else Nil)
-      Part(name, spelt(whole, SparkAccess.sqlConf(session).caseSensitiveAnalysis))
+    parts.zip(reading.look(parts.map(_._2))).map { case ((name, _), found) =>
+      Part(name, reading.spelt(if (name == Live) found ++ tables.flatMap(missing) else found))
     }
   }
 
-  /** The files that a log lists, with what protects them. */
-  private[spark] def looked(
-      session: SparkSession,
-      files: Seq[ListedFile],
-      options: Map[String, String]
-  ): Looked = {
-    val usage = new FileUsage(scope(session, options))
-    val step = Progress.step(session, "looking into footers", files.size)
-    step.begin()
-    val found = files.grouped(AtOnce).flatMap { some =>
-      FileJob.each(session, SparkAccess.hadoopConf(session, options), some) { (file, conf) =>
-        step.counting(0)(useOf(usage, file, conf))
-      }
-    }
-    spelt(found.toList, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
-  }
-
-  private def missing(table: DeltaContents): Looked = table.missing.map { file =>
-    val failed = PmeErrors.liveFileMissing(file.toString, table.said.version)
-    ListedFile(file.toString, table.said.lengths(file), 0, hasExternalMaterial = false) ->
+  private def missing(table: DeltaContents): FooterReading.Looked = table.missing.map { file =>
+    val failed = PmeErrors.liveFileMissing(file.toString, table.log.version)
+    ListedFile(file.toString, table.log.lengths(file), 0, hasExternalMaterial = false) ->
       Left(FileFailure(failed.condition.name, failed.getMessage))
   }
 
-  private def useOf(usage: FileUsage, file: ListedFile, conf: Configuration): FileUse =
-    try usage.of(file, conf)
-    catch {
-      case failed: PmeException if failed.condition == Condition.DamagedFile =>
-        val path = new Path(file.path)
-        if (OrcUsage.isOrc(path, conf)) OrcUsage.of(path, file.length, conf) else throw failed
-    }
-
-  private def spelt(looked: Looked, caseSensitive: Boolean): Looked = {
-    val inOrder = looked.sortBy(_._1.path).collect { case (_, Right(use)) => use }
-    val spelling = Spellings.of(inOrder, caseSensitive)
-    looked.map { case (file, found) => file -> found.map(spelling.in) }
-  }
-
-  /** Opens whatever the options have keys for, also files that they refuse: this scope reads no rows. */
-  private[admin] def scope(session: SparkSession, options: Map[String, String]): ReadScope =
-    scope(session, options, kms(session, options))
-
-  private def scope(session: SparkSession, options: Map[String, String], place: Kms): ReadScope = {
-    DriverRoute.warnWhereReadable(session)
-    RotationKeys.open(place, None, new ConfResolver(session).readSettings(options), DriverRoute.open()).scope
-  }
-
-  private def kms(session: SparkSession, options: Map[String, String]): Kms = {
-    val resolver = new ConfResolver(session)
-    if (resolver.namesKms(options)) resolver.kms(options) else NoKms
-  }
-
-  private val AtOnce = 1000
-
-  private[admin] val schema: StructType = {
-    val names = ArrayType(StringType, containsNull = false)
+  private[admin] val results: ResultRows[AlikeUses] = {
     val numbers = ArrayType(IntegerType, containsNull = false)
-    StructType(
-      Seq(
-        StructField("master_key", StringType),
-        StructField("version", IntegerType),
-        StructField("kind", StringType),
-        StructField("wrapping", StringType),
-        StructField("material", StringType),
-        StructField("files", LongType, nullable = false),
-        StructField("columns", names, nullable = false),
-        StructField("bytes", LongType),
-        StructField("rows", LongType),
-        StructField("unreadable_files", LongType, nullable = false),
-        StructField("unreadable_columns", names, nullable = false),
-        StructField("unreadable_in_some_files", names, nullable = false),
-        StructField("problems", names, nullable = false),
-        StructField("data_key_bits", numbers, nullable = false),
-        StructField("kek_bits", numbers, nullable = false),
-        StructField("part", StringType)
-      )
-    )
+    ResultRows
+      .of[AlikeUses]
+      .optional("master_key", StringType)(_.one.masterKeyId)
+      .optional("version", IntegerType)(_.one.version)
+      .optional("kind", StringType)(found => Some(found.one.kind))
+      .optional("wrapping", StringType)(_.one.wrapping)
+      .optional("material", StringType)(_.one.material)
+      .required("files", LongType)(_.files)
+      .required("columns", ResultRows.Names)(_.distinct(_.columns))
+      .optional("bytes", LongType)(_.bytes)
+      .optional("rows", LongType)(_.rows)
+      .required("unreadable_files", LongType)(_.unreadableFiles)
+      .required("unreadable_columns", ResultRows.Names)(_.unreadable)
+      .required("unreadable_in_some_files", ResultRows.Names)(_.unreadableInSome)
+      .required("problems", ResultRows.Names)(_.distinct(_.problem))
+      .required("data_key_bits", numbers)(_.distinct(_.dataKeyBits))
+      .required("kek_bits", numbers)(_.distinct(_.kekBits))
+      .optional("part", StringType)(found => Option(found.part))
   }
 
-  private def rows(parts: Seq[Part]): Seq[Row] = parts.flatMap(rows)
-
-  private def rows(part: Part): Seq[Row] = {
+  /** The uses in a part of the table, those in plaintext first. */
+  private def alike(part: Part): Seq[AlikeUses] = {
     val uses = for {
       (file, found) <- part.files
       use <- found.fold(failed => Seq(unknown(failed)), _.uses)
@@ -226,9 +166,14 @@ object KeyUsage {
       (use.masterKeyId, use.version, use.kind, use.wrapping, use.material, readable)
     }
     val readable = uses.collect { case (_, use) if isPlaintext(use) => use.columns }.flatten.toSet
+    // A checkpoint's columns are those of the log, and not the table's.
+    def shown(use: KeyUse) = if (part.name == Checkpoints) use.copy(columns = Nil, unreadable = Nil) else use
     grouped.values.toSeq
-      .map(uses => isPlaintext(uses.head._2) -> row(uses, readable, part.name))
-      .sortBy { case (plain, row) => (!plain, row.toSeq.take(7).mkString(" ")) }
+      .map { some =>
+        val found = some.map { case (file, use) => file -> shown(use) }
+        isPlaintext(some.head._2) -> new AlikeUses(found, readable, part.name)
+      }
+      .sortBy { case (plain, found) => (!plain, results.row(found).toSeq.take(7).mkString(" ")) }
       .map(_._2)
   }
 
@@ -237,41 +182,30 @@ object KeyUsage {
 
   private def unknown(failed: FileFailure) =
     KeyUse(None, None, "unknown", None, None, Nil, None, None, Nil, Some(failed.condition))
+}
 
-  /** @param readable columns that some file has in plaintext: losing a key does not lose them in all files */
-  private def row(uses: Seq[(String, KeyUse)], readable: Set[String], part: String): Row = {
-    val (files, all) =
-      if (part == Checkpoints) uses.map { case (file, use) => file -> withoutColumns(use) }.unzip
-      else uses.unzip
-    val (partly, wholly) = all.flatMap(_.unreadable).distinct.sorted.partition(readable)
-    val one = all.head
-    val perFile = uses.groupBy(_._1).values.map(_.head._2)
-    Row(
-      one.masterKeyId.orNull,
-      one.version.map(Int.box).orNull,
-      one.kind,
-      one.wrapping.orNull,
-      one.material.orNull,
-      files.distinct.size.toLong,
-      all.flatMap(_.columns).distinct.sorted,
-      sum(all.map(_.bytes)),
-      sum(perFile.map(_.rows)),
-      uses.collect { case (file, use) if use.opensFile => file }.distinct.size.toLong,
-      wholly,
-      partly,
-      all.flatMap(_.problem).distinct.sorted,
-      all.flatMap(_.dataKeyBits).distinct.sorted,
-      all.flatMap(_.kekBits).distinct.sorted,
-      part
-    )
-  }
+/**
+ * Uses of one master key for one purpose: a row of `pme.key_usage`.
+ *
+ * @param uses each with its file
+ * @param readable columns that some file has in plaintext: losing a key does not lose them in all files
+ */
+private[admin] final class AlikeUses(uses: Seq[(String, KeyUse)], readable: Set[String], val part: String) {
+  private val (paths, all) = uses.unzip
 
-  /** A checkpoint's columns are those of the log, and not the table's. */
-  private def withoutColumns(use: KeyUse) = use.copy(columns = Nil, unreadable = Nil)
+  def one: KeyUse = all.head
+  def files: Long = paths.distinct.size.toLong
+  def bytes: Option[Long] = sum(all.map(_.bytes))
+  def rows: Option[Long] = sum(uses.groupBy(_._1).values.map(_.head._2.rows))
+  def unreadableFiles: Long =
+    uses.collect { case (file, use) if use.opensFile => file }.distinct.size.toLong
+  val (unreadableInSome, unreadable) = distinct(_.unreadable).partition(readable)
 
-  /** The sum; null if a value is not known. */
-  private def sum(values: Iterable[Option[Long]]): Any =
-    if (values.forall(_.isDefined)) values.flatten.sum else null
+  def distinct[A: Ordering](of: KeyUse => Iterable[A]): Seq[A] = all.flatMap(of(_)).distinct.sorted
+
+  /** The sum; none if a value is not known. */
+  private def sum(values: Iterable[Option[Long]]): Option[Long] =
+    if (values.forall(_.isDefined)) Some(values.flatten.sum) else None
 }
 
 /**
@@ -288,3 +222,53 @@ final class TableUsage(
     val masterKeyBits: java.util.Map[String, Integer],
     val caseSensitive: Boolean
 )
+
+/**
+ * Groups the files of a table by what protects their columns. Thousands of files make a few groups, and every column of
+ * every file is in one. ''Driver only.''
+ */
+private[admin] object FilesAlike {
+
+  /** One row for each column of a group, with its protection; one row without a column if the group has none. */
+  val schema: StructType = StructType(
+    Seq(
+      StructField("group", IntegerType, nullable = false),
+      StructField("files", LongType, nullable = false),
+      StructField("bytes", LongType, nullable = false),
+      StructField("first_file", StringType, nullable = false),
+      StructField("state", StringType, nullable = false),
+      StructField("column", StringType),
+      StructField("kind", StringType),
+      StructField("master_key", StringType)
+    )
+  )
+
+  val Encrypted = "encrypted"
+  val Plaintext = "plaintext"
+
+  /** The footer did not open, so nothing is known about its columns. */
+  val Unknown = "unknown"
+
+  /** The largest group first. */
+  def rows(looked: Seq[(ListedFile, Either[FileFailure, FileUse])]): Seq[Row] = {
+    val protections = looked.map { case (file, found) => protectionOf(found) -> file }
+    val groups = protections.groupBy(_._1).toSeq.map { case (protection, files) =>
+      protection -> files.map(_._2).sortBy(_.path)
+    }
+    groups.sortBy { case (_, files) => (-files.size, files.head.path) }.zipWithIndex.flatMap {
+      case (((state, columns), files), number) =>
+        val group = Seq[Any](number, files.size.toLong, files.map(_.length).sum, files.head.path, state)
+        if (columns.isEmpty) Seq(Row.fromSeq(group ++ Seq(null, null, null)))
+        else
+          columns.toSeq.map(cells => Row.fromSeq(group ++ cells))
+    }
+  }
+
+  private def protectionOf(found: Either[FileFailure, FileUse]): (String, Set[Seq[String]]) =
+    found match {
+      case Right(FileUse(_, isEncrypted, Some(columns))) =>
+        (if (isEncrypted) Encrypted else Plaintext) ->
+          columns.map(one => Seq(one.column, one.kind, one.masterKey.orNull)).toSet
+      case _ => Unknown -> Set.empty
+    }
+}

@@ -3,8 +3,8 @@ package io.pmeparquet.spark.admin
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{DataFrame, Row, SparkSession}
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.types.{IntegerType, LongType, StringType}
 
 import io.pmeparquet.parquet.inspect.{FileLayout, LaidOut}
 import io.pmeparquet.spark.admin.job.FileJob
@@ -26,38 +26,25 @@ object Layout {
   ): FileModules = PmeSparkException.translated {
     val wanted = options.asScala.toMap
     val conf = SparkAccess.hadoopConf(session, wanted)
-    val layout = new FileLayout(KeyUsage.scope(session, wanted), most)
+    val layout = new FileLayout(new FooterReading(session, wanted).scope, most)
     val looked = FileJob.each(session, conf, TableFiles.list(new Path(file), conf).files) { (one, conf) =>
       layout.of(one, conf, () => FileJob.goOn("the layout"))
     }
-    val rows = for ((_, found) <- looked; modules <- found.toSeq; one <- modules) yield row(one)
+    val modules = for ((_, found) <- looked; modules <- found.toSeq; one <- modules) yield one
     val failure = looked.flatMap(_._2.left.toOption).headOption
-    new FileModules(session.createDataFrame(rows.asJava, schema), failure.map(_.message).orNull)
+    new FileModules(results.frame(session, modules), failure.map(_.message).orNull)
   }
 
-  private val schema: StructType = StructType(
-    Seq(
-      StructField("kind", StringType, nullable = false),
-      StructField("row_group", IntegerType, nullable = false),
-      StructField("column", StringType, nullable = false),
-      StructField("page", IntegerType),
-      StructField("offset", LongType, nullable = false),
-      StructField("length", LongType, nullable = false),
-      StructField("key", StringType),
-      StructField("master_key", StringType)
-    )
-  )
-
-  private def row(one: LaidOut) = Row(
-    one.kind,
-    one.rowGroup,
-    one.column,
-    one.page.map(Int.box).orNull,
-    one.offset,
-    one.length,
-    one.key.orNull,
-    one.masterKey.orNull
-  )
+  private val results = ResultRows
+    .of[LaidOut]
+    .required("kind", StringType)(_.kind)
+    .required("row_group", IntegerType)(_.rowGroup)
+    .required("column", StringType)(_.column)
+    .optional("page", IntegerType)(_.page)
+    .required("offset", LongType)(_.offset)
+    .required("length", LongType)(_.length)
+    .optional("key", StringType)(_.key)
+    .optional("master_key", StringType)(_.masterKey)
 }
 
 /** @param failure why the file does not open; null if it does */

@@ -23,7 +23,7 @@ import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
  *
  * @param by who says which files are live
  * @param lengths the length of each live file, as the log has it
- * @param metadata the table's `metaData` action in JSON, if Delta has told it
+ * @param metadata the table's `metaData` action in JSON, if Delta has read it
  */
 private[admin] final case class LiveFiles(
     table: Path,
@@ -58,7 +58,7 @@ object LiveFiles {
    * @param paths of the live files, as the log has them: URLs, absolute or relative to the table
    * @param by who says so
    */
-  def told(
+  def reported(
       session: SparkSession,
       table: String,
       version: Long,
@@ -82,8 +82,8 @@ object LiveFiles {
       if (source(session).isEmpty) null else new LiveNames(ask(session, place, wanted))
     }
 
-  /** @param told from [[told]], or null */
-  private[admin] def ofPython(told: AnyRef): Option[LiveFiles] = Option(told).map(_.asInstanceOf[LiveFiles])
+  /** @param live from [[reported]], or null */
+  private[admin] def ofPython(live: AnyRef): Option[LiveFiles] = Option(live).map(_.asInstanceOf[LiveFiles])
 
   /** @throws io.pmeparquet.PmeException if the session has no Delta, or its Delta cannot read the table */
   private[admin] def ask(session: SparkSession, table: Path, options: Map[String, String]): LiveFiles =
@@ -161,16 +161,16 @@ object LiveFiles {
 }
 
 /** What Delta says of a table, for Python. */
-final class LiveNames private[admin] (said: LiveFiles) {
-  def version: Long = said.version
-  def by: String = said.by
+final class LiveNames private[admin] (files: LiveFiles) {
+  def version: Long = files.version
+  def by: String = files.by
 
   /** The table's `metaData` action, as in a line of a commit. */
-  def metadata: String = said.metadata.orNull
+  def metadata: String = files.metadata.orNull
 
   /** The paths of the live files: below the table if they are there, otherwise absolute. */
   def names: Array[String] = {
-    val directory = said.table.toString.stripSuffix("/") + "/"
-    said.lengths.keys.map(_.toString.stripPrefix(directory)).toArray
+    val directory = files.table.toString.stripSuffix("/") + "/"
+    files.lengths.keys.map(_.toString.stripPrefix(directory)).toArray
   }
 }

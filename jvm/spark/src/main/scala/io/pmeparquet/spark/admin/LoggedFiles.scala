@@ -33,7 +33,7 @@ object LoggedFiles {
     val files = paths.asScala.toSeq.zip(lengths.asScala.map(_.longValue)).map { case (path, length) =>
       ListedFile(path, length, modified = 0, hasExternalMaterial = false)
     }
-    val rows = KeyUsage.looked(session, files, options.asScala.toMap).map {
+    val rows = looked(session, files, options.asScala.toMap).map {
       case (file, Right(FileUse(_, true, Some(columns)))) =>
         val (readable, hidden) = columns.partition(_.isReadable)
         Row(file.path, "", hidden.map(_.column), readable.map(_.column))
@@ -45,17 +45,25 @@ object LoggedFiles {
     session.createDataFrame(rows.asJava, columnsSchema)
   })
 
-  private val columnsSchema = {
-    val names = ArrayType(StringType, containsNull = false)
+  /** @param options of the KMS */
+  private[spark] def looked(
+      session: SparkSession,
+      files: Seq[ListedFile],
+      options: Map[String, String]
+  ): FooterReading.Looked = {
+    val reading = new FooterReading(session, options)
+    reading.look(Seq(files)).flatMap(reading.spelt)
+  }
+
+  private val columnsSchema =
     StructType(
       Seq(
         StructField("path", StringType, nullable = false),
         StructField("problem", StringType, nullable = false),
-        StructField("encrypted", names, nullable = false),
-        StructField("plaintext", names, nullable = false)
+        StructField("encrypted", ResultRows.Names, nullable = false),
+        StructField("plaintext", ResultRows.Names, nullable = false)
       )
     )
-  }
 
   /** @param path as a log has it: a URI, absolute or below the table */
   private[spark] def at(table: String, path: String): String = {

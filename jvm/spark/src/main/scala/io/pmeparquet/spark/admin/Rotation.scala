@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{DataFrame, Row, SparkSession}
+import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.session.PmeSparkException
@@ -25,18 +25,17 @@ object Rotation {
       options: Map[String, String],
       settings: RotationSettings
   ): DataFrame = PmeSparkException.translated {
-    session.createDataFrame(rows(session, path, options, settings).asJava, FileReport.schema)
+    FileReport.results.frame(session, reports(session, path, options, settings))
   }
 
-  /** Rows with the schema of [[FileReport]]. */
-  private[admin] def rows(
+  private[admin] def reports(
       session: SparkSession,
       path: String,
       options: Map[String, String],
       settings: RotationSettings
-  ): Seq[Row] = {
+  ): Seq[FileReport] = {
     settings.check()
-    new RotationJob(session, options, settings).run(new Path(path)).map(_.row)
+    new RotationJob(session, options, settings).run(new Path(path))
   }
 
   /** For Python. Null stands for an argument that the user did not give. */

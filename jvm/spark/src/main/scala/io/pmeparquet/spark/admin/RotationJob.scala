@@ -12,7 +12,6 @@ import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, RotatedFooter, RotationKeys, RotationMark}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ProgressStep}
 import io.pmeparquet.spark.admin.RotationPlan.{Answers, Change}
-import io.pmeparquet.spark.admin.RotationReading.Looked
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
@@ -23,6 +22,8 @@ private[admin] final class RotationJob(
     options: Map[String, String],
     settings: RotationSettings
 ) {
+  import RotationJob._
+
   private val conf: Configuration = SparkAccess.hadoopConf(session, options)
   private val resolver = new ConfResolver(session)
   private val before = resolver.kms(options)
@@ -45,8 +46,6 @@ private[admin] final class RotationJob(
     )
   }
 
-  private val reading = new RotationReading(session, conf, keys, rotation)
-
   /** The footers that this run has replaced, by the paths of files. */
   private val rotated = mutable.HashMap.empty[String, RotatedFooter]
 
@@ -68,7 +67,7 @@ private[admin] final class RotationJob(
         val mark = RotationMark.place(TableFiles.tableOf(path, conf), aim, conf)
         try {
           val found = list()
-          TableMarks.requireNoOther(own, found.marks, mark.path, conf)
+          TableFiles.requireNoOtherMark(own, found.marks, mark.path, conf)
           rotate(path, found)
         } finally if (!writing) mark.remove()
       }
@@ -110,16 +109,16 @@ private[admin] final class RotationJob(
     if (!settings.dryRun)
       found.leftovers.foreach(leftover => leftover.getFileSystem(conf).delete(leftover, false))
     val steps = new RotationSteps(session, found.files)
-    val parts = found.files.sortBy(_.path).grouped(RotationJob.AtOnce).toList
+    val parts = found.files.sortBy(_.path).grouped(AtOnce).toList
     parts match {
       case Nil | List(_) =>
-        val looked = parts.headOption.fold(Nil: Looked)(reading.look(_, steps.reading))
+        val looked = parts.headOption.fold(Nil: Looked)(look(_, steps.reading))
         MetMasterKeys.of(looked).requireAll(path, settings)
         part(looked, plans, steps, isFirst = true)
       case many =>
         if (settings.masterKeys.exists(_.nonEmpty)) lookAhead(path, many)
         many.zipWithIndex.flatMap { case (files, index) =>
-          part(reading.look(files, steps.reading), plans, steps, isFirst = index == 0)
+          part(look(files, steps.reading), plans, steps, isFirst = index == 0)
         }
     }
   }
@@ -130,7 +129,7 @@ private[admin] final class RotationJob(
    */
   private def lookAhead(path: Path, parts: Seq[Seq[ListedFile]]): Unit = {
     val step = Progress.step(session, "looking for master keys", parts.map(_.size).sum)
-    val met = parts.map(files => MetMasterKeys.of(reading.look(files, step))).reduce(_ and _)
+    val met = parts.map(files => MetMasterKeys.of(look(files, step))).reduce(_ and _)
     met.requireAll(path, settings)
     if (!settings.dryRun)
       met.names.toSeq.flatMap(rotation.target).distinct.foreach(keys.tryOut(_, "rotation"))
@@ -167,6 +166,32 @@ private[admin] final class RotationJob(
       if (failures.size == some.size) throw failures.head
     }
 
+  /** Finds, on executors, which wrapped keys files have. */
+  private def look(files: Seq[ListedFile], step: ProgressStep): Looked = {
+    val looking = rotation
+    step.begin()
+    if (files.size > 1 && keys.takesBatches) prepare(files)
+    FileJob.each(session, conf, files)((file, conf) => step.counting(0)(looking.look(file, conf)))
+  }
+
+  /**
+   * Asks the KMS to unwrap in batches the keys that tasks would otherwise ask for one by one. Column keys come second,
+   * because they stand in footers. If all footers have the same key, this does not look for column keys: one write job
+   * has only one key for each master key.
+   */
+  private def prepare(files: Seq[ListedFile]): Unit = {
+    val looking = rotation
+    val footers = found(FileJob.each(session, conf, files)((file, conf) => looking.footerKey(file, conf)))
+    if (footers.size > 1) {
+      keys.prepare(footers)
+      keys.prepare(found(FileJob.each(session, conf, files)((file, conf) => looking.columnKeys(file, conf))))
+    }
+  }
+
+  /** Ignores failures: the same file fails again in [[look]]. */
+  private def found(answers: Seq[(ListedFile, Either[FileFailure, Seq[WrappedKey]])]): Seq[WrappedKey] =
+    answers.collect { case (_, Right(some)) => some }.flatten.distinct
+
   private def write(changes: Seq[Change], step: ProgressStep): Map[ListedFile, FileFailure] = {
     val changing = rotation
     writing = true
@@ -182,8 +207,56 @@ private[admin] final class RotationJob(
   }
 }
 
-private object RotationJob {
+private[admin] object RotationJob {
+  type Looked = Seq[(ListedFile, Either[FileFailure, FileNeeds])]
 
   /** Keys of this many files go to the KMS together, before the rotation writes the first of these files. */
-  val AtOnce = 1000
+  private val AtOnce = 1000
+}
+
+/**
+ * The master keys that a rotation found in files.
+ *
+ * @param names the master keys that the files' keys are under
+ * @param opened whether at least one file opened, with keys or without
+ * @param failed why files did not open, so that their master keys are not known
+ */
+private final case class MetMasterKeys(names: Set[String], opened: Boolean, failed: Seq[FileFailure]) {
+  def and(other: MetMasterKeys): MetMasterKeys =
+    MetMasterKeys(names ++ other.names, opened || other.opened, failed ++ other.failed)
+
+  /**
+   * Fails if `masterKeys` names a master key that no file uses: that is a mistake. A file that does not open must not
+   * hide the mistake, because anybody may have put it there. If no file opened, the files' own failures say more, so
+   * this does not fail.
+   */
+  def requireAll(path: Path, settings: RotationSettings): Unit = {
+    val unused = settings.masterKeys.fold(Seq.empty[String])(_.keys.toSeq).filterNot(names).sorted
+    val failures = failed.headOption.map(first => failed.size -> first.message)
+    if (unused.nonEmpty && !settings.allowUnused && (failures.isEmpty || opened))
+      throw PmeErrors.unusedMasterKeys(path.toString, unused, names.toSeq.sorted, failures)
+  }
+}
+
+private object MetMasterKeys {
+  def of(looked: RotationJob.Looked): MetMasterKeys = {
+    val opened = looked.collect { case (_, Right(needs)) => needs }
+    val names = opened.collect { case needs: FileNeeds.Keys => needs.met }.flatten.toSet
+    MetMasterKeys(names, opened.nonEmpty, looked.collect { case (_, Left(failure)) => failure })
+  }
+}
+
+/** The progress of a rotation. Each step counts all files, though the rotation takes them in parts. */
+private final class RotationSteps(session: SparkSession, files: Seq[ListedFile]) {
+  val reading: ProgressStep = Progress.step(session, "reading keys", files.size)
+  private val write = Progress.step(session, "writing keys", files.size, files.map(_.length).sum)
+
+  /** Begins to write the changed ones of these files. The others count as done. */
+  def writing(files: Seq[ListedFile], changes: Seq[RotationPlan.Change]): ProgressStep = {
+    val changed = changes.map(_._1)
+    val others = files.diff(changed)
+    write.begin()
+    write.count(others.size, others.map(_.length).sum)
+    write
+  }
 }

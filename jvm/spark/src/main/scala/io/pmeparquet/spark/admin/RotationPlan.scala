@@ -1,10 +1,47 @@
 package io.pmeparquet.spark.admin
 
+import org.apache.spark.sql.types.{IntegerType, StringType}
+
 import io.pmeparquet.keys.{Rewrapping, WrappedKey}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation}
 import io.pmeparquet.spark.admin.job.FileFailure
 import io.pmeparquet.PmeErrors
+
+/**
+ * What a rotation changes.
+ *
+ * @param newKms the options of the KMS to move keys to; none: keys stay in their KMS
+ * @param masterKeys the new master key of each old one; keys under other master keys do not change. None: each key
+ *   keeps its master key, and moves to the newest version of it
+ * @param keyMaterial `internal` or `external`; none: it stays where it is
+ * @param dryRun writes nothing, and asks the KMS to wrap nothing
+ * @param allowUnused whether `masterKeys` may name master keys that no key is under
+ */
+final case class RotationSettings(
+    newKms: Option[Map[String, String]] = None,
+    masterKeys: Option[Map[String, String]] = None,
+    keyMaterial: Option[String] = None,
+    dryRun: Boolean = false,
+    allowUnused: Boolean = false
+) {
+  private[admin] def check(): Unit = {
+    keyMaterial.filterNot(Set(FileRotation.Internal, FileRotation.External)).foreach { other =>
+      throw PmeErrors.badOption("key_material", other, "internal or external")
+    }
+    // If a run stops half-way, the user runs it again. With a chain, the second run could not tell which keys the first
+    // had already moved.
+    masterKeys.foreach(_.foreach { case (from, to) =>
+      masterKeys.flatMap(_.get(to)).filter(_ => from != to).foreach { further =>
+        throw PmeErrors.contradiction(
+          "master_keys",
+          s"it maps '$from' to '$to', and '$to' to '$further'",
+          "Rotate them in two runs."
+        )
+      }
+    })
+  }
+}
 
 /**
  * What a rotation does to one file.
@@ -97,4 +134,46 @@ private[admin] final class RotationPlans(
       )
       RotationPlan(plan.file, FileReport.failed(plan.file, FileFailure.of(failed)), None)
     }
+}
+
+/**
+ * What a rotation did to one file.
+ *
+ * @param masterKeys the master keys that its keys are under now
+ * @param rewrapped how many of its distinct keys the rotation rewrapped
+ * @param left master keys that the rotation was not asked to replace
+ * @param material where its key material is now
+ * @param message why the rotation skipped the file, or why it failed
+ */
+private[admin] final case class FileReport(
+    file: String,
+    status: String,
+    masterKeys: Seq[String] = Nil,
+    rewrapped: Int = 0,
+    left: Seq[String] = Nil,
+    material: Option[String] = None,
+    condition: Option[String] = None,
+    message: Option[String] = None
+)
+
+private[admin] object FileReport {
+  val Rotated = "rotated"
+  val Unchanged = "unchanged"
+
+  val results: ResultRows[FileReport] = ResultRows
+    .of[FileReport]
+    .required("file", StringType)(_.file)
+    .required("status", StringType)(_.status)
+    .required("master_keys", ResultRows.Names)(_.masterKeys)
+    .required("rewrapped", IntegerType)(_.rewrapped)
+    .required("left", ResultRows.Names)(_.left)
+    .optional("material", StringType)(_.material)
+    .optional("condition", StringType)(_.condition)
+    .optional("message", StringType)(_.message)
+
+  def skipped(file: ListedFile, because: String): FileReport =
+    FileReport(file.path, "skipped", message = Some(because))
+
+  def failed(file: ListedFile, failure: FileFailure): FileReport =
+    FileReport(file.path, "failed", condition = Some(failure.condition), message = Some(failure.message))
 }

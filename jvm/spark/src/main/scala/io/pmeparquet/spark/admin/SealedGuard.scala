@@ -4,17 +4,127 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.keys.Kms
 import io.pmeparquet.parquet.files.ListedFile
-import io.pmeparquet.snapshot.{SealedFiles, TableSnapshots, Version}
+import io.pmeparquet.parquet.inspect.FileFacts
+import io.pmeparquet.parquet.verify.Finding
+import io.pmeparquet.snapshot.{SealedFiles, SnapshotDirectory, TableSnapshots, Version}
+import io.pmeparquet.spark.admin.job.FileJob
 import io.pmeparquet.spark.options.ConfResolver
-import io.pmeparquet.spark.snapshots.SessionSnapshots
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.spark.snapshots.{SealedTable, SessionSnapshots, SnapshotReads}
 
-/** Operations on sealed tables. ''Driver only.'' */
+/**
+ * Compares a table with its snapshot: missing files, files that the snapshot does not list, and the bytes of each file,
+ * which bind pages to their writer where a reader's keys do not. ''Driver only.''
+ */
+private[admin] final class SealedGuard(session: SparkSession, options: Map[String, String]) {
+  private val conf = SparkAccess.hadoopConf(session, options)
+  private val resolver = new ConfResolver(session)
+
+  /**
+   * What differs, and which files of the snapshot itself are not as its manifest states: reads go on without an index.
+   *
+   * @param path the table, a partition or a file
+   * @param all the files below the path
+   * @param chosen those whose bytes to compare
+   */
+  def findings(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[Finding] = {
+    val named = TableFiles.qualified(path.toString, conf)
+    tables(named) match {
+      case Left(failed) => Seq(finding(named.toString, failed))
+      case Right(tables) =>
+        val differing = tables.flatMap(different(_, named, all, chosen))
+        differing.map { case (file, failed) => finding(file, failed) } ++ tables.flatMap(ownFiles)
+    }
+  }
+
+  private def finding(file: String, failed: PmeException) =
+    Finding(file, condition = failed.condition.name, message = failed.problem)
+
+  /**
+   * Requires that a table is as its snapshot lists it.
+   *
+   * @param all the files below the path
+   * @param chosen those whose bytes to compare
+   * @return whether it has a snapshot
+   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…`
+   */
+  def requireAsSealed(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Boolean = {
+    val named = TableFiles.qualified(path.toString, conf)
+    val sealedTables = tables(named).fold(failed => throw failed, identity)
+    sealedTables.flatMap(different(_, named, all, chosen)).headOption.foreach { case (_, failed) =>
+      throw failed
+    }
+    sealedTables.nonEmpty
+  }
+
+  private def tables(path: Path) = {
+    val isFile = TableFiles.statusOf(path, conf).isFile
+    Kms.answer(new SnapshotReads(session, resolver, options).tables(Seq(path), _ => isFile))
+  }
+
+  private def different(table: SealedTable, path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]) =
+    listing(table, path, all) ++ bytes(table, chosen)
+
+  /** The lists and indexes of the snapshot, by their digests: this needs none of their keys. */
+  private def ownFiles(table: SealedTable): Seq[Finding] = {
+    val directory = resolver.snapshots(options).directory(table.directory)
+    val (named, location) = (table.directory.toString, directory.path.toString)
+    val parts = table.snapshot.version.manifest.parts
+    FileJob
+      .eachWhole(session, conf, parts.toVector.flatMap(_.entries))(_.length) { (file, conf) =>
+        Kms.answer(new SnapshotDirectory(new Path(named), Some(location), conf).part(file)).left.toOption
+      }
+      .flatMap { case (file, answer) =>
+        val path = directory.partPath(file.name).toString
+        answer match {
+          case Right(differing) => differing.map(finding(path, _))
+          case Left(failed) =>
+            Some(Finding(path, condition = failed.condition, message = failed.message))
+        }
+      }
+  }
+
+  private def listing(table: SealedTable, path: Path, all: Seq[ListedFile]): Seq[(String, PmeException)] = {
+    val there = all.flatMap(file => table.relative(new Path(file.path)).map(_ -> file)).toMap
+    val listed = table.snapshot.byPath
+    val version = table.snapshot.version.number
+    val extra =
+      there.toSeq.sortBy(_._1).filterNot { case (name, _) => listed.contains(name) }.map { case (_, file) =>
+        file.path -> PmeErrors.snapshotMismatch(file.path, s"the file is not in the list of version $version")
+      }
+    val missing = table.snapshot.files
+      .filterNot(file => there.contains(file.path))
+      .map(file => new Path(table.directory, file.path))
+    extra ++ missing.filter(SealedFiles.isAtOrBelow(path, _)).map { file =>
+      file.toString ->
+        PmeErrors.snapshotMismatch(file.toString, s"version $version lists the file, and it is missing")
+    }
+  }
+
+  private def bytes(table: SealedTable, chosen: Seq[ListedFile]): Seq[(String, PmeException)] = {
+    val listed =
+      chosen.filter(file => table.relative(new Path(file.path)).exists(table.snapshot.byPath.contains))
+    FileJob
+      .eachWhole(session, conf, listed)(_.length)((file, conf) => FileFacts.wholeFile(file, conf))
+      .flatMap { case (file, answer) =>
+        val sealedFile = table.snapshot.byPath(table.relative(new Path(file.path)).get)
+        answer match {
+          case Right(sha256) if java.util.Arrays.equals(sha256, sealedFile.sha256) => None
+          case Right(_) =>
+            Some(
+              file.path -> PmeErrors.snapshotMismatch(file.path, "its bytes are not those that were sealed")
+            )
+          case Left(failed) =>
+            Some(file.path -> PmeErrors.snapshotMismatch(file.path, s"it cannot be read: ${failed.message}"))
+        }
+      }
+  }
+}
+
 private[admin] object SealedGuard {
-
-  /** Whether there is anything at a path. */
-  def isThere(path: Path, conf: Configuration): Boolean = path.getFileSystem(conf).exists(path)
 
   /** The table of a path, if it is sealed. */
   def sealedTableOf(session: SparkSession, options: Map[String, String], path: Path): Option[Path] = {
@@ -43,51 +153,5 @@ private[admin] object SealedGuard {
     }
     seen.note(snapshots.directory, newest, snapshots.requireOwnHistory)(snapshots.continues)
     newest
-  }
-
-  /** Requires that a second listing of a source has no other files than those that were compared. */
-  def requireSame(compared: Seq[ListedFile], listed: Seq[Path]): Unit = {
-    val known = compared.map(file => new Path(file.path)).toSet
-    listed.find(!known.contains(_)).foreach(file => throw PmeErrors.changedMeanwhile(file.toString))
-  }
-
-  /**
-   * Compares a source with its snapshot before it is copied: the list of files, and the bytes of each.
-   *
-   * @return whether it has a snapshot
-   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…`
-   */
-  def requireAsSealed(
-      session: SparkSession,
-      options: Map[String, String],
-      path: Path,
-      files: Seq[ListedFile]
-  ): Boolean = {
-    val differences = new SnapshotFindings(session, options).differences(path, files, files)
-    differences.flatMap(_.headOption).foreach { case (_, failure) => throw failure }
-    differences.isDefined
-  }
-
-  /**
-   * Compares the bytes of some files of a sealed table with those that were sealed.
-   *
-   * @param files all files of the table
-   * @param chosen the paths of those to compare, in the table
-   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_…`
-   */
-  def requireBytes(
-      session: SparkSession,
-      options: Map[String, String],
-      table: Path,
-      files: Seq[ListedFile],
-      chosen: Set[String]
-  ): Unit = {
-    val compared = files.filter { file =>
-      SealedFiles.relative(table.toUri.getPath, new Path(file.path)).exists(chosen)
-    }
-    new SnapshotFindings(session, options)
-      .differences(table, files, compared)
-      .flatMap(_.headOption)
-      .foreach { case (_, failure) => throw failure }
   }
 }

@@ -1,13 +1,19 @@
 package io.pmeparquet.spark.admin
 
+import java.io.IOException
+
 import scala.collection.JavaConverters._
 
-import org.apache.spark.sql.{Row, SparkSession}
+import com.fasterxml.jackson.databind.JsonNode
+import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
+import io.pmeparquet.snapshot.manifest.StrictJson
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.PmeErrors
 
 /**
  * Seals a table: makes its first snapshot, or the next one. `pme.seal`, and in Scala
@@ -33,7 +39,7 @@ object Sealing {
       indexes: Option[Seq[WantedSummary]] = None,
       expect: Option[String] = None
   ): SealedSnapshot = PmeSparkException.translated {
-    new SealingJob(session, path, options, new ConfResolver(session)).run(indexes, expect)
+    job(session, path, options).run(indexes, expect)
   }
 
   /**
@@ -52,7 +58,7 @@ object Sealing {
       kind: Option[String] = None
   ): SealedSnapshot = PmeSparkException.translated {
     val paths = columns.map(column => IndexRequests.of(column, SummaryKind.MinMax).column)
-    new SealingJob(session, path, options, new ConfResolver(session)).dropIndexes(paths, kind)
+    job(session, path, options).dropIndexes(paths, kind)
   }
 
   /** For Python, with indexes as JSON ([[IndexRequests.parse]]). Null stands for an argument that the user did not give. */
@@ -84,8 +90,7 @@ object Sealing {
       options: java.util.Map[String, String]
   ): java.util.List[String] = Progress.unwatching {
     PmeSparkException.translated {
-      val found =
-        new SealingJob(session, path, options.asScala.toMap, new ConfResolver(session)).review(None)
+      val found = job(session, path, options.asScala.toMap).review()
       (if (found.changes == 0) Nil else s"changes:${found.digest}" +: found.named).asJava
     }
   }
@@ -101,12 +106,40 @@ object Sealing {
     dropIndexes(session, path, options.asScala.toMap, columns.asScala.toSeq, Option(kind))
   }
 
-  /** In SQL: one row with the schema of [[SealedSnapshot]]. */
-  private[admin] def rows(
-      session: SparkSession,
-      path: String,
-      options: Map[String, String],
-      indexes: Option[Seq[WantedSummary]],
-      expect: Option[String]
-  ): Seq[Row] = Seq(seal(session, path, options, indexes, expect).row)
+  private def job(session: SparkSession, path: String, options: Map[String, String]) =
+    new SealingJob(session, path, options, new ConfResolver(session))
+}
+
+/** The indexes that somebody asks for. ''Driver only.'' */
+object IndexRequests {
+
+  /**
+   * @param column a name as in `columnKeys`: `` address.`odd.name` ``
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the column is not a name
+   */
+  def of(column: String, kind: SummaryKind): WantedSummary =
+    WantedSummary(ColumnKeys.parsePattern(column, "index").names.map(_.text).toList, kind)
+
+  /**
+   * @param text JSON: `{"kind": "bloom", "column": "id", "parameters": {"fpp": "0.01"}}`
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION`
+   */
+  def parse(text: String): WantedSummary = {
+    val node =
+      try StrictJson.mapper.readTree(text)
+      catch { case _: IOException => throw PmeErrors.badIndex(text, "it is not JSON") }
+    def field(name: String) = Option(node.get(name))
+      .filter(_.isTextual)
+      .map(_.asText)
+      .getOrElse(throw PmeErrors.badIndex(text, s"it has no text '$name'"))
+    val parameters = Option(node.get("parameters")).fold(Seq.empty[(String, String)])(texts(text, _))
+    of(field("column"), SummaryKind.parse(field("kind"), parameters))
+  }
+
+  private def texts(text: String, node: JsonNode) = {
+    val fields = node.fields.asScala.toVector
+    if (!node.isObject || !fields.forall(_.getValue.isTextual))
+      throw PmeErrors.badIndex(text, "its parameters are not texts")
+    fields.map(field => field.getKey -> field.getValue.asText)
+  }
 }

@@ -76,13 +76,13 @@ private[spark] final class SealingJob(
    */
   def run(indexes: Option[Seq[WantedSummary]], expect: Option[String]): SealedSnapshot = {
     requireWhole()
-    sealedWith(indexes, areNamed = indexes.isDefined, new ConfirmedChanges(expect), mayChangeKey = true)
+    sealedWith(new ConfirmedChanges(expect), indexes, areNamed = indexes.isDefined, mayChangeKey = true)
   }
 
   /** What [[run]] would seal beyond what the version before lists; nothing is sealed. */
-  def review(indexes: Option[Seq[WantedSummary]]): SealedDifferences = {
+  def review(): SealedDifferences = {
     requireWhole()
-    compared(wantedOf(indexes)._1, new ConfirmedChanges(None))._1
+    compared(wantedOf(None)._1, new ConfirmedChanges(None))._1
   }
 
   private def requireWhole(): Unit = {
@@ -106,7 +106,7 @@ private[spark] final class SealingJob(
         compare(NothingChanged)
         ()
       } else {
-        val files = if (SealedGuard.isThere(table, conf)) listFiles().size else 0
+        val files = if (table.getFileSystem(conf).exists(table)) listFiles().size else 0
         if (files > 0) throw PmeErrors.unsealedFiles(table.toString, files)
       }
     } else history = reader.manifests()
@@ -126,7 +126,7 @@ private[spark] final class SealingJob(
   def sealWritten(written: Map[String, WrittenFooter]): SealedSnapshot = {
     val rule = new OwnCommit(written, replaced.removes(written.keys))
     def attempt(left: Int): SealedSnapshot =
-      try sealedWith(None, areNamed = false, rule)
+      try sealedWith(rule)
       catch {
         // Another append was sealed meanwhile: this one continues its version.
         case conflict: PmeException
@@ -173,11 +173,7 @@ private[spark] final class SealingJob(
   def sealRotated(footers: Map[String, RotatedFooter]): SealedSnapshot = {
     val own = footers.map { case (path, footer) => relative(new Path(path)) -> footer }
     val isSigned = base.version.exists(_.isSigned)
-    sealedWith(
-      None,
-      areNamed = false,
-      if (isSigned) RewrittenFiles.rotatedBy(own) else RewrittenFiles.rotated
-    )
+    sealedWith(if (isSigned) RewrittenFiles.rotatedBy(own) else RewrittenFiles.rotated)
   }
 
   /**
@@ -190,7 +186,7 @@ private[spark] final class SealingJob(
 
   /** @param footers of the encrypted files, by their paths */
   def sealEncrypted(footers: Map[String, WrittenFooter]): SealedSnapshot =
-    sealedWith(None, areNamed = false, RewrittenFiles.encrypted(footers))
+    sealedWith(RewrittenFiles.encrypted(footers))
 
   private def prepareRewriting(rule: SealRule): SealedDifferences = {
     directory.requirePublishing()
@@ -209,7 +205,7 @@ private[spark] final class SealingJob(
     columns.filterNot(dropped.map(_.column).contains).foreach { path =>
       throw PmeErrors.noIndex(table.toString, path.mkString("."), indexes.map(_.label))
     }
-    sealedWith(Some(indexes.filterNot(dropped.contains).map(wantedAs)), areNamed = false, NothingChanged)
+    sealedWith(NothingChanged, Some(indexes.filterNot(dropped.contains).map(wantedAs)))
   }
 
   private def wantedAs(index: IndexEntry) = WantedSummary(index.column.toList, index.kind)
@@ -218,8 +214,21 @@ private[spark] final class SealingJob(
   private def wantedOf(asked: Option[Seq[WantedSummary]]): (Seq[WantedSummary], Boolean) = {
     val indexed = base.version.toSeq.flatMap(_.manifest.indexes).map(wantedAs)
     // The same set of indexes needs no new files, whatever their order.
-    val wanted = asked.map(IndexRequests.distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
+    val wanted = asked.map(distinct).filter(_.toSet != indexed.toSet).getOrElse(indexed)
     (wanted, wanted.forall(indexed.contains))
+  }
+
+  /** Each request once. @throws io.pmeparquet.PmeException if a column has two indexes of one kind */
+  private def distinct(wanted: Seq[WantedSummary]): Seq[WantedSummary] = {
+    val once = wanted.distinct
+    once.groupBy(one => (one.column, one.kind.name)).collectFirst {
+      case ((column, kind), several) if several.size > 1 && kind != SummaryKind.OfClass.Name =>
+        throw PmeErrors.badIndex(
+          s"$kind(${column.mkString(".")})",
+          "it is asked for twice, with different settings"
+        )
+    }
+    once
   }
 
   /** How the table differs from the version before, and what was found in the files that had to be opened. */
@@ -232,20 +241,20 @@ private[spark] final class SealingJob(
         file.path,
         s"the file was replaced by another one, whose footer is under master key '$key'"
       )
-    val opened = facts.map { case (file, one) => SealedRows.of(relative(file), file, one) }
+    val opened = facts.map { case (file, one) => VersionContents.file(relative(file), file, one) }
     (SealedDifferences.of(table, base.files, known, opened.toVector), facts)
   }
 
   /**
+   * @param rule what the version may list
    * @param asked the indexes of the version; none: those of the version before
    * @param areNamed whether the caller named them, and not the manifest of the version before
-   * @param rule what the version may list
    * @param mayChangeKey whether another key may sign than that of the version before
    */
   private def sealedWith(
-      asked: Option[Seq[WantedSummary]],
-      areNamed: Boolean,
       rule: SealRule,
+      asked: Option[Seq[WantedSummary]] = None,
+      areNamed: Boolean = false,
       mayChangeKey: Boolean = false
   ): SealedSnapshot = {
     // Before all files are opened.
@@ -259,9 +268,10 @@ private[spark] final class SealingJob(
     val facts = found.filter { case (file, _) => listed(relative(file)) }
     if (!areNamed && facts.nonEmpty) requireClasses(wanted)
     val hasKnown = files.size > facts.size
-    val policy = SealedPolicy.of(table.toString, previous.filter(_ => hasKnown || facts.isEmpty), facts)
+    val policy =
+      VersionContents.policy(table.toString, previous.filter(_ => hasKnown || facts.isEmpty), facts)
     val indexes =
-      SealedIndexes.of(
+      VersionContents.indexes(
         table.toString,
         wanted,
         facts.map(_._2),
@@ -281,10 +291,9 @@ private[spark] final class SealingJob(
           partitions,
           indexes,
           SealingJob.writer,
-          SealedIndexes.summaries(wanted, summaries, previous, contentOf)
+          VersionContents.summaries(wanted, summaries, previous, contentOf)
         )
     SessionSnapshots.of(session).seen.made(directory, version)
-    val changes = SealedChanges.of(previous, files)
     new SealedSnapshot(
       version.number,
       version.digest,
@@ -293,7 +302,9 @@ private[spark] final class SealingJob(
       version.manifest.rows,
       version.manifest.bytes,
       facts.size.toLong,
-      changes,
+      differences.added.size.toLong,
+      differences.removed.size.toLong,
+      differences.replaced.size.toLong,
       version.algorithm,
       version.key,
       version.manifest.table

@@ -25,7 +25,7 @@ private[admin] final case class TableContents(bare: Seq[ListedFile], tables: Seq
 /**
  * The files of a Delta table, or of the part of it that is looked at.
  *
- * @param said which files are live, and who says so
+ * @param log which files are live, and by whom this is known
  * @param live the live files that are there
  * @param missing the live files that are not there
  * @param notLive files that the table's newest version does not have
@@ -34,7 +34,7 @@ private[admin] final case class TableContents(bare: Seq[ListedFile], tables: Seq
  * @param vectors the number of files of deletion vectors, which have no encryption
  */
 private[admin] final case class DeltaContents(
-    said: LiveFiles,
+    log: LiveFiles,
     live: Seq[ListedFile],
     missing: Seq[Path],
     notLive: Seq[ListedFile],
@@ -42,11 +42,11 @@ private[admin] final case class DeltaContents(
     checkpoints: Seq[ListedFile],
     vectors: Int
 ) {
-  def elsewhere: Int = live.count(file => !DeltaContents.isBelow(said.table, new Path(file.path)))
+  def elsewhere: Int = live.count(file => !DeltaContents.isBelow(log.table, new Path(file.path)))
 
   /** The live files whose length is not the one in the log. */
   def otherLengths: Seq[(ListedFile, Long)] =
-    live.map(file => file -> said.lengths(new Path(file.path))).filter { case (file, logged) =>
+    live.map(file => file -> log.lengths(new Path(file.path))).filter { case (file, logged) =>
       file.length != logged
     }
 }
@@ -54,7 +54,7 @@ private[admin] final case class DeltaContents(
 private[admin] object TableContents {
 
   /**
-   * @param told what Python knows of the table that the path is or is a part of; otherwise the session's Delta is asked
+   * @param live what Python knows of the table that the path is or is a part of; otherwise the session's Delta is asked
    * @throws io.pmeparquet.PmeException for a part of an Iceberg or Hudi table, and for a Delta table of which nobody can tell
    *   which files are live
    */
@@ -63,7 +63,7 @@ private[admin] object TableContents {
       path: Path,
       conf: Configuration,
       options: Map[String, String],
-      told: Option[LiveFiles]
+      live: Option[LiveFiles]
   ): TableContents = {
     val named = TableFiles.qualified(path.toString, conf)
     val found = TableFiles.list(named, conf)
@@ -82,8 +82,8 @@ private[admin] object TableContents {
       TableContents(
         owned.getOrElse(None, Nil),
         deltas.map { log =>
-          val live = told.filter(_.table == log.table).getOrElse(LiveFiles.ask(session, log.table, options))
-          DeltaContents.of(named, live, owned.getOrElse(Some(log), Nil), conf)
+          val own = live.filter(_.table == log.table).getOrElse(LiveFiles.ask(session, log.table, options))
+          DeltaContents.of(named, own, owned.getOrElse(Some(log), Nil), conf)
         }
       )
     }
@@ -106,22 +106,22 @@ private[admin] object DeltaContents {
    * @param path the table, a partition of it, or a directory with tables
    * @param listed the files of the table below the path
    */
-  def of(path: Path, said: LiveFiles, listed: Seq[ListedFile], conf: Configuration): DeltaContents = {
+  def of(path: Path, log: LiveFiles, listed: Seq[ListedFile], conf: Configuration): DeltaContents = {
     val wanted =
-      if (isBelow(said.table, path)) said.lengths.keySet.filter(isBelow(path, _)) else said.lengths.keySet
+      if (isBelow(log.table, path)) log.lengths.keySet.filter(isBelow(path, _)) else log.lengths.keySet
     val (live, others) = listed.partition(file => wanted(new Path(file.path)))
     // A clone has files of another table.
     val unlisted = wanted -- live.map(file => new Path(file.path))
     val further = TableFiles.at(unlisted, conf)
     val (vectors, notLive) = others.partition(isVector)
-    val isWhole = !isBelow(said.table, path)
+    val isWhole = !isBelow(log.table, path)
     DeltaContents(
-      said,
+      log,
       live ++ further,
       (unlisted -- further.map(file => new Path(file.path))).toSeq.sortBy(_.toString),
-      notLive.filterNot(file => isOfIceberg(said.table, new Path(file.path))),
-      if (isWhole) below(new Path(said.table, Changes), conf) else Nil,
-      if (isWhole) checkpoints(new Path(said.table, Log), conf) else Nil,
+      notLive.filterNot(file => isOfIceberg(log.table, new Path(file.path))),
+      if (isWhole) below(new Path(log.table, Changes), conf) else Nil,
+      if (isWhole) checkpoints(new Path(log.table, Log), conf) else Nil,
       vectors.size
     )
   }
@@ -150,9 +150,9 @@ private[admin] object DeltaContents {
 
 /** What was found of a Delta table, for Python. */
 final class DeltaSeen private[admin] (contents: DeltaContents) {
-  def table: String = contents.said.table.toString
-  def version: Long = contents.said.version
-  def by: String = contents.said.by
+  def table: String = contents.log.table.toString
+  def version: Long = contents.log.version
+  def by: String = contents.log.by
   def live: Int = contents.live.size + contents.missing.size
   def missing: Int = contents.missing.size
   def elsewhere: Int = contents.elsewhere

@@ -29,7 +29,7 @@ object TableCopies {
       target: String,
       readOptions: Options,
       writeOptions: Options
-  ): Copied = run(session, source, target, readOptions.asScala.toMap, Some(writeOptions.asScala.toMap))
+  ): Copied = copy(session, source, target, readOptions.asScala.toMap, writeOptions)
 
   /** Encrypts plaintext files, and puts files that are encrypted already under new keys. */
   def encrypt(
@@ -38,10 +38,8 @@ object TableCopies {
       target: String,
       readOptions: Options,
       writeOptions: Options
-  ): Copied = {
-    val read = CopyOptions.allowingPlaintext(readOptions.asScala.toMap)
-    run(session, source, target, read, Some(writeOptions.asScala.toMap))
-  }
+  ): Copied =
+    copy(session, source, target, TableCopy.allowingPlaintext(readOptions.asScala.toMap), writeOptions)
 
   /**
    * Encrypts the files of a table in place. It verifies every module of an encrypted file, and then replaces the
@@ -84,13 +82,13 @@ object TableCopies {
     new TableCopy(session, source, target, readOptions.asScala.toMap, None).run()
   }
 
-  private def run(
+  private def copy(
       session: SparkSession,
       source: String,
       target: String,
       read: Map[String, String],
-      write: Option[Map[String, String]]
-  ) = watched(new TableCopy(session, source, target, read, write).run())
+      write: Options
+  ) = watched(new TableCopy(session, source, target, read, Some(write.asScala.toMap)).run())
 
   private def watched[A](operation: => A): A = Progress.unwatching(PmeSparkException.translated(operation))
 }

@@ -10,9 +10,12 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
+import io.pmeparquet.columns.{KeyPlan, LeafColumn}
+import io.pmeparquet.options.{FileSettings, PmeOptions}
 import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
-import io.pmeparquet.parquet.files.StagedTable
+import io.pmeparquet.parquet.files.{ListedFile, StagedTable}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
@@ -32,7 +35,7 @@ private[admin] final class TableCopy(
 ) {
   private val resolver = new ConfResolver(session)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
-  private val checkOptions = writeOptions.getOrElse(CopyOptions.allowingPlaintext(readOptions))
+  private val checkOptions = writeOptions.getOrElse(TableCopy.allowingPlaintext(readOptions))
   private val writeConf = SparkAccess.hadoopConf(session, checkOptions)
   private val from = TableFiles.qualified(source, readConf)
   private val to = TableFiles.qualified(target, writeConf)
@@ -50,9 +53,9 @@ private[admin] final class TableCopy(
     val isFile = TableFiles.statusOf(from, readConf).isFile
     val listed = TableFiles.list(from, readConf)
     refuseOthersTables(listed)
-    val isSealed = SealedGuard.requireAsSealed(session, readOptions, from, listed.files)
+    val isSealed = new SealedGuard(session, readOptions).requireAsSealed(from, listed.files, listed.files)
     val found = filesOf(source)
-    if (isSealed) SealedGuard.requireSame(listed.files, found)
+    if (isSealed) requireSame(listed.files, found)
     if (found.isEmpty)
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     val directory = if (isFile) from.getParent else from
@@ -62,7 +65,7 @@ private[admin] final class TableCopy(
       .sortBy(_.path)
     settings.foreach(FileRewrite.requirePrefixes(_, files.map(file => StagedTable.within(to, file.path))))
     val shared = broadcast(readConf)
-    settings.foreach(TableColumns.check(session, files.map(_.path), directory, read, shared, _))
+    settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
     val write = writeOptions.map(resolver.write(_, writeConf, to))
     val check = resolver.read(checkOptions)
     val staged = StagedTable.begin(to, writeConf)
@@ -73,11 +76,28 @@ private[admin] final class TableCopy(
     }
   }
 
+  /** Checks whether column keys fit the files, before anything is written. */
+  private def checkColumns(
+      files: Seq[String],
+      directory: Path,
+      read: ReadScope,
+      conf: Broadcast[SerializableConfiguration],
+      settings: FileSettings
+  ): Unit = {
+    TableCopy.checkPartitions(files, settings)
+    val leaves = session.sparkContext
+      .parallelize(files, files.size.min(session.sparkContext.defaultParallelism * 4))
+      .mapPartitions(new LeavesTask(conf, read, directory))
+      .collect()
+    TableCopy.checkLeaves(leaves.toSeq.flatten, settings)
+  }
+
   /** Copies the files to the staged table, and publishes it. Discards everything if that fails. */
   private def publish(staged: StagedTable, files: Seq[SourceFile])(job: => CopyTask): Copied =
     try {
       val tasks = FileJob.tasksFor(session, files.size, files.map(_.length).sum)
-      val done = parallel(files, tasks).mapPartitions(job).collect()
+      val done =
+        session.sparkContext.parallelize(files, files.size.min(tasks)).mapPartitions(job).collect()
       val all = done.map(_.made).reduce(_ + _)
       staged.publish(done.map(_.attempt).toSeq, all.files, writeConf)
       all
@@ -96,11 +116,17 @@ private[admin] final class TableCopy(
     session.read
       .format(FormatName.Format)
       .options(readOptions)
-      .schema(TableCopy.NoColumns)
+      .schema(new StructType)
       .load(source)
       .inputFiles
       .toSeq
       .map(url => new Path(new URI(url)))
+
+  /** Requires that this listing has no other files than those that were compared with the snapshot. */
+  private def requireSame(compared: Seq[ListedFile], found: Seq[Path]): Unit = {
+    val known = compared.map(file => new Path(file.path)).toSet
+    found.find(!known.contains(_)).foreach(file => throw PmeErrors.changedMeanwhile(file.toString))
+  }
 
   private def refuseOthersTables(listed: TableFiles): Unit =
     TableFiles.logs(from, listed, readConf).find(!_.isOfSpark).foreach { log =>
@@ -127,15 +153,37 @@ private[admin] final class TableCopy(
     path.stripPrefix(above)
   }
 
-  private def parallel(files: Seq[SourceFile], most: Int) =
-    session.sparkContext.parallelize(files, files.size.min(most))
-
   private def broadcast(conf: Configuration) =
     session.sparkContext.broadcast(new SerializableConfiguration(conf))
 }
 
-private object TableCopy {
-  val NoColumns: StructType = StructType(Nil)
+private[admin] object TableCopy {
+
+  /** The same options, with `plaintextFiles=allow`: the table may have files that are not encrypted yet. */
+  def allowingPlaintext(options: Map[String, String]): Map[String, String] = {
+    val name = PmeOptions.PlaintextFiles.name
+    options.filterNot(_._1.equalsIgnoreCase(name)) + (name -> "allow")
+  }
+
+  /**
+   * Fails if a column key names a partition column.
+   *
+   * @param files paths within the directory
+   */
+  def checkPartitions(files: Seq[String], settings: FileSettings): Unit = {
+    val partitions = files.flatMap(file => WriteRules.partitionColumns(new Path("/t/" + file), "/t")).distinct
+    KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
+  }
+
+  /**
+   * Fails if a column key names no column of any file, as a write checks its one schema.
+   *
+   * @param leaves the leaf columns of all files
+   */
+  def checkLeaves(leaves: Seq[LeafColumn], settings: FileSettings): Unit = {
+    KeyPlan.of(leaves.distinct, settings.columnKeys, settings.unlisted, settings.caseSensitive)
+    ()
+  }
 }
 
 /** @param path the path within the table */
@@ -173,5 +221,17 @@ private final class CopyTask(
         .reduce(_ + _)
     }
     Iterator(CopiedFiles(attempt, done))
+  }
+}
+
+/** The leaf columns of some files. ''Crosses the wire'', with the scope. */
+private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read: ReadScope, from: Path)
+    extends (Iterator[String] => Iterator[Seq[LeafColumn]])
+    with Serializable {
+
+  override def apply(files: Iterator[String]): Iterator[Seq[LeafColumn]] = PmeSparkException.translated {
+    val leaves = files.map(file => FileRewrite.leaves(read, conf.value.value, StagedTable.within(from, file)))
+    // A list, because this crosses the wire: Scala 2.12 makes a lazy stream for a sequence.
+    Iterator(leaves.flatten.toList.distinct)
   }
 }

@@ -1,15 +1,20 @@
 package io.pmeparquet.spark.admin
 
 import java.io.FileNotFoundException
+import java.nio.file.AccessDeniedException
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.security.AccessControlException
+import org.slf4j.LoggerFactory
 
+import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.material.MaterialFile
+import io.pmeparquet.parquet.copy.InPlaceRun
 import io.pmeparquet.parquet.files.{LinkedDirectories, ListedFile}
-import io.pmeparquet.parquet.rotation.FileRotation
+import io.pmeparquet.parquet.rotation.{FileRotation, RotationMark}
 import io.pmeparquet.snapshot.SnapshotDirectory
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.spark.snapshots.SealedTable
 
 /**
  * The files of a table, in all its partitions, that Spark's readers would read by their names. ''Driver only.''
@@ -28,6 +33,7 @@ private[admin] final case class TableFiles(
 )
 
 private[spark] object TableFiles {
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   def qualified(path: String, conf: Configuration): Path = {
     val named = new Path(path)
@@ -40,8 +46,8 @@ private[spark] object TableFiles {
     val status = statusOf(path, conf)
     if (status.isDirectory) below(status.getPath, fs)
     else {
-      val beside = fs.listStatus(status.getPath.getParent).map(_.getPath.getName).toSet
-      TableFiles(Seq(listed(status, beside)), Nil, Nil, Nil, Nil)
+      val names = fs.listStatus(status.getPath.getParent).map(_.getPath.getName).toSet
+      TableFiles(Seq(listed(status, names)), Nil, Nil, Nil, Nil)
     }
   }
 
@@ -54,6 +60,40 @@ private[spark] object TableFiles {
   def requireNoLinks(path: Path, found: TableFiles, conf: Configuration): Unit =
     LinkedDirectories.first(path, found.files.map(file => new Path(file.path)), conf).foreach { link =>
       throw PmeErrors.linkedDirectory(path.toString, link.toString)
+    }
+
+  private def isMark(path: Path) = RotationMark.isMark(path) || InPlaceRun.isMark(path)
+
+  /**
+   * Operations that rotate files or encrypt them in place list all directories below their path, so one that began above
+   * or below this path may change the same files.
+   *
+   * @param below the marks below the path
+   * @param own the caller's mark
+   * @throws io.pmeparquet.PmeException if there is another mark above or below the path
+   */
+  def requireNoOtherMark(path: Path, below: Seq[Path], own: Path, conf: Configuration): Unit = {
+    val fs = path.getFileSystem(conf)
+    val above = Iterator.iterate(path.getParent)(_.getParent).takeWhile(_ != null).flatMap { directory =>
+      ifReadable(directory)(fs.listStatus(directory).toSeq.map(_.getPath).filter(isMark))
+    }
+    // The file system may spell a path in another way, so this compares its own spellings.
+    val mine = fs.makeQualified(own)
+    (below.iterator ++ above).map(fs.makeQualified).find(_ != mine).foreach { other =>
+      throw PmeErrors.otherUnderWay(path.toString, other.toString)
+    }
+  }
+
+  /**
+   * What is in a directory above a table, which the user need not have the right to read; nothing if the user may not read
+   * it, or it does not exist.
+   */
+  private[admin] def ifReadable[A](directory: Path)(look: => Seq[A]): Seq[A] =
+    try look
+    catch {
+      case refused @ (_: AccessDeniedException | _: AccessControlException | _: FileNotFoundException) =>
+        log.debug(s"$directory could not be checked: ${refused.getMessage}")
+        Nil
     }
 
   /** The directory of the table, for a path that is the table, a partition or a file of it. */
@@ -103,7 +143,7 @@ private[spark] object TableFiles {
       files.filterNot(isHidden).map(listed(_, names)) ++ inner.flatMap(_.files),
       files.filter(isLeftover).map(_.getPath) ++ inner.flatMap(_.leftovers),
       TableLog.in(children.map(_.getPath)) ++ inner.flatMap(_.logs),
-      children.map(_.getPath).filter(TableMarks.isMark) ++ inner.flatMap(_.marks),
+      children.map(_.getPath).filter(isMark) ++ inner.flatMap(_.marks),
       (files.filter(isHidden) ++ hidden).filterNot(isHarmless) ++ inner.flatMap(_.passedOver)
     )
   }
@@ -116,7 +156,7 @@ private[spark] object TableFiles {
       names.contains(MaterialFile.nameFor(file.getPath.getName))
     )
 
-  /** Whether this is a file without rows that we or other writers keep beside data files. */
+  /** Whether this is a file without rows that we or other writers keep next to data files. */
   private def isHarmless(file: FileStatus) = {
     val name = file.getPath.getName
     name == "_SUCCESS" || Harmless.exists(name.startsWith) || (name.startsWith(".") && name.endsWith(".crc"))
@@ -130,5 +170,65 @@ private[spark] object TableFiles {
   private[spark] def isHidden(file: FileStatus) = {
     val name = file.getPath.getName
     name.startsWith(".") || (name.startsWith("_") && !name.contains("=")) || name.endsWith("._COPYING_")
+  }
+}
+
+/**
+ * A log that records the lengths of a table's files: of a streaming sink, Delta or Hudi, or Iceberg's metadata. If the
+ * length of a file changes, readers that use the log no longer find its footer.
+ *
+ * @param table the directory of the table
+ */
+private[admin] final case class TableLog(path: Path, table: Path) {
+  def keeps(file: ListedFile): Boolean = file.path.startsWith(s"${table.toString.stripSuffix("/")}/")
+
+  /** Whether Spark's listings use the log. If not, they also list files that are no longer part of the table. */
+  def isOfSpark: Boolean = path.getName == TableLog.OfSpark
+
+  def isOfDelta: Boolean = path.getName == TableLog.OfDelta
+
+  def isOfIceberg: Boolean = path.getName == TableLog.IcebergDirectory
+
+  def isOfHudi: Boolean = path.getName == TableLog.OfHudi
+
+  /** @param copy the advice for a table that can be copied */
+  def remedy(copy: String): String =
+    if (isOfSpark) copy
+    else if (isOfDelta)
+      s"${Audience.current.deltaEncrypt} and ${Audience.current.deltaRotate} do this as a commit of the table."
+    else "Write the table again with the tools of its table format."
+}
+
+private[admin] object TableLog {
+  private val OfSpark = SealedTable.StreamLog
+  private val OfDelta = "_delta_log"
+  private val OfHudi = ".hoodie"
+  private val Names = Set(OfSpark, OfDelta, OfHudi)
+
+  private val IcebergDirectory = "metadata"
+  private val IcebergFile = ".metadata.json"
+
+  /** The logs in a directory, and the log that is the directory, from the directory's children. */
+  def in(children: Seq[Path]): Seq[TableLog] = {
+    val iceberg = children
+      .find(_.getName.contains(IcebergFile))
+      .map(_.getParent)
+      .filter(_.getName == IcebergDirectory)
+    (children.filter(child => Names.contains(child.getName)) ++ iceberg).map(log =>
+      TableLog(log, log.getParent)
+    )
+  }
+
+  /** The logs of the tables that a path may be a part of. Iceberg keeps data in a directory next to that of its metadata. */
+  def above(levels: Seq[Path], fs: FileSystem): Seq[TableLog] = {
+    val top = levels.last
+    def of(place: Path) =
+      if (fs.exists(place) && fs.getFileStatus(place).isDirectory)
+        in(fs.listStatus(place).toSeq.map(_.getPath))
+      else Nil
+    (levels :+ new Path(top, IcebergDirectory)).flatMap(of) ++
+      Option(top.getParent).toSeq.map(new Path(_, IcebergDirectory)).flatMap { place =>
+        TableFiles.ifReadable(place)(of(place))
+      }
   }
 }

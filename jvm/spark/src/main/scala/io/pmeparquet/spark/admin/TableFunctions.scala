@@ -1,9 +1,18 @@
 package io.pmeparquet.spark.admin
 
+import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, FunctionIdentifier, InternalRow}
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeReference,
+  Expression,
+  ExpressionInfo,
+  UnsafeProjection
+}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Statistics}
+import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.parquet.summary.SummaryKind
@@ -77,8 +86,8 @@ private[spark] object TableFunctions {
     val usage = "_FUNC_(path, master_keys => map, options => map, new_kms => map, key_material => string, " +
       "dry_run => boolean, allow_unused => boolean) - Rotates the master keys of an encrypted table, and returns a row for each file."
     val names = Seq(Path, "master_keys", Options, "new_kms", "key_material", "dry_run", "allow_unused")
-    ofPath("pme_rotate", usage, names, FileReport.schema) { arguments =>
-      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+    ofPath("pme_rotate", usage, names, FileReport.results) { arguments =>
+      val options = optionsOf(arguments)
       val settings = RotationSettings(
         arguments.map("new_kms"),
         arguments.map("master_keys"),
@@ -89,17 +98,16 @@ private[spark] object TableFunctions {
       settings.check()
       refuseInDefinition("pme_rotate")
       (options +: settings.newKms.toSeq).foreach(checkNames)
-      (session, path) => Rotation.rows(session, path, options, settings)
+      (session, path) => Rotation.reports(session, path, options, settings)
     }
   }
 
   private def keyUsage: Function = {
     val usage =
       "_FUNC_(path, options => map) - Lists which master keys protect which columns of an encrypted table."
-    ofPath("pme_key_usage", usage, Seq(Path, Options), KeyUsage.schema) { arguments =>
-      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
-      checkNames(options)
-      (session, path) => KeyUsage.rows(session, path, options)
+    ofPath("pme_key_usage", usage, Seq(Path, Options), KeyUsage.results) { arguments =>
+      val options = checked(arguments)
+      (session, path) => KeyUsage.found(session, path, options)
     }
   }
 
@@ -108,9 +116,8 @@ private[spark] object TableFunctions {
       "_FUNC_(path, options => map, files => number, pages => number, seed => number, all_files => boolean) - Opens every " +
         "module of an encrypted table, and returns a row for each problem."
     val names = Seq(Path, Options, "files", "pages", "seed", "all_files")
-    ofPath("pme_verify", usage, names, Verification.schema) { arguments =>
-      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
-      checkNames(options)
+    ofPath("pme_verify", usage, names, Verification.results) { arguments =>
+      val options = checked(arguments)
       val all = Sample()
       val sample = Sample(
         arguments.number("files").getOrElse(all.files),
@@ -118,7 +125,7 @@ private[spark] object TableFunctions {
         arguments.number("seed").fold(all.seed)(_.toLong)
       )
       val allFiles = arguments.flag("all_files").getOrElse(false)
-      (session, path) => Verification.rows(session, path, options, sample, allFiles)
+      (session, path) => Verification.findings(session, path, options, sample, allFiles)
     }
   }
 
@@ -130,16 +137,16 @@ private[spark] object TableFunctions {
       "pme_seal",
       usage,
       Seq(Path, Options, "expect") ++ IndexArguments.map(_._1),
-      SealedSnapshot.schema
+      SealedSnapshot.results
     ) { arguments =>
-      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+      val options = optionsOf(arguments)
       val named = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }
       val indexes = named.flatMap { case (kind, columns) => columns.map(IndexRequests.of(_, kind)) }
       refuseInDefinition("pme_seal")
       checkNames(options)
       val expect = arguments.text("expect")
       (session, path) =>
-        Sealing.rows(session, path, options, if (named.isEmpty) None else Some(indexes), expect)
+        Seq(Sealing.seal(session, path, options, if (named.isEmpty) None else Some(indexes), expect))
     }
   }
 
@@ -151,10 +158,9 @@ private[spark] object TableFunctions {
   private def snapshots: Function = {
     val usage =
       "_FUNC_(path, options => map) - Checks the seals of all versions of a sealed table, and returns a row for each version."
-    ofPath("pme_snapshots", usage, Seq(Path, Options), SnapshotHistory.schema) { arguments =>
-      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
-      checkNames(options)
-      (session, path) => SnapshotHistory.rows(session, path, options)
+    ofPath("pme_snapshots", usage, Seq(Path, Options), SnapshotVersions.results) { arguments =>
+      val options = checked(arguments)
+      (session, path) => SnapshotVersions.all(session, path, options)
     }
   }
 
@@ -162,19 +168,19 @@ private[spark] object TableFunctions {
     val usage =
       "_FUNC_(options => map, wheel => string) - Checks that everything the format needs is installed and compatible, " +
         "and returns a row for each check."
-    function("pme_doctor", usage, Seq(Options, "wheel"), Doctor.schema) { arguments =>
-      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+    function("pme_doctor", usage, Seq(Options, "wheel"), Doctor.results) { arguments =>
+      val options = optionsOf(arguments)
       // In other statements, its rows report bad options.
       if (OptionOrigin.isInDefinition) checkNames(options)
       val wheel = arguments.text("wheel")
-      "" -> (Doctor.rows(_, options, wheel))
+      "" -> (Doctor.examine(_, options, wheel))
     }
   }
 
   /** A function whose first argument is a path. */
-  private def ofPath(name: String, usage: String, names: Seq[String], schema: StructType)(
-      prepare: FunctionArguments => (SparkSession, String) => Seq[Row]
-  ): Function = function(name, usage, names, schema) { arguments =>
+  private def ofPath[A](name: String, usage: String, names: Seq[String], results: ResultRows[A])(
+      prepare: FunctionArguments => (SparkSession, String) => Seq[A]
+  ): Function = function(name, usage, names, results) { arguments =>
     val path = arguments
       .text(Path)
       .filter(_.nonEmpty)
@@ -183,17 +189,26 @@ private[spark] object TableFunctions {
     path -> (run(_, path))
   }
 
-  private def function(name: String, usage: String, names: Seq[String], schema: StructType)(
-      prepare: FunctionArguments => (String, SparkSession => Seq[Row])
+  private def function[A](name: String, usage: String, names: Seq[String], results: ResultRows[A])(
+      prepare: FunctionArguments => (String, SparkSession => Seq[A])
   ): Function = {
     val info = new ExpressionInfo(getClass.getName, null, name, usage, "", "", "", "", "", "", "")
     val builder = (expressions: Seq[Expression]) =>
       PmeSparkException.translated {
         val (path, run) = prepare(FunctionArguments.of(name, names, expressions))
-        val call = new FunctionCall(name, path, schema)(run)
+        val call = new FunctionCall(name, path, results.schema)(run(_).map(results.row))
         FunctionRelation(call.output, call): LogicalPlan
       }
     (FunctionIdentifier(name), info, builder)
+  }
+
+  private def optionsOf(arguments: FunctionArguments): Map[String, String] =
+    arguments.map(Options).getOrElse(Map.empty)
+
+  private def checked(arguments: FunctionArguments): Map[String, String] = {
+    val options = optionsOf(arguments)
+    checkNames(options)
+    options
   }
 
   /** In the text of a stored view, the options do not come from the user who reads the view. */
@@ -211,4 +226,61 @@ private[spark] object TableFunctions {
         "it would change or seal files with the keys of everybody who reads the view",
         "Call it in a statement of its own."
       )
+}
+
+/**
+ * A call of one of our functions in a statement. It runs when Spark first asks for rows, and only once for all plans of
+ * the statement: otherwise both sides of a self-join would rotate at the same time. After a failure it runs again.
+ *
+ * ''Driver only.''
+ */
+private[admin] final class FunctionCall(name: String, path: String, schema: StructType)(
+    run: SparkSession => Seq[Row]
+) {
+  private var answer: Option[Seq[Row]] = None
+
+  def rows(session: SparkSession): Seq[Row] = synchronized {
+    val rows = answer.getOrElse(PmeSparkException.translated(run(session)))
+    answer = Some(rows)
+    rows
+  }
+
+  def output: Seq[AttributeReference] =
+    schema.map(field => AttributeReference(field.name, field.dataType, field.nullable)())
+
+  def toInternal: Any => Any = CatalystTypeConverters.createToCatalystConverter(schema)
+
+  /** Plans show this, so it has no values of options. */
+  override def toString: String = s"$name $path"
+}
+
+/** A call of a function in an analysed plan. The function has not run yet. */
+private[admin] final case class FunctionRelation(output: Seq[Attribute], @transient call: FunctionCall)
+    extends LeafNode
+    with MultiInstanceRelation {
+  override def newInstance(): LogicalPlan = copy(output = output.map(_.newInstance()))
+  override def computeStats(): Statistics = Statistics(sizeInBytes = BigInt(conf.defaultSizeInBytes))
+  override protected def stringArgs: Iterator[Any] = Iterator(call)
+}
+
+private[spark] object PlanFunctions extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case FunctionRelation(output, call) => Seq(FunctionExec(output, call))
+    case _ => Nil
+  }
+}
+
+/** Runs the function to its end before it returns the first row, so that no `LIMIT` stops a rotation half-way. */
+private[admin] final case class FunctionExec(output: Seq[Attribute], @transient call: FunctionCall)
+    extends LeafExecNode {
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val toInternal = call.toInternal
+    val toUnsafe = UnsafeProjection.create(output, output)
+    val rows: Seq[InternalRow] =
+      call.rows(session).map(row => toUnsafe(toInternal(row).asInstanceOf[InternalRow]).copy())
+    sparkContext.parallelize(rows, rows.size.min(sparkContext.defaultParallelism).max(1))
+  }
+
+  override protected def stringArgs: Iterator[Any] = Iterator(call)
 }

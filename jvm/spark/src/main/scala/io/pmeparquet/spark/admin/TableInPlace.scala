@@ -14,6 +14,7 @@ import io.pmeparquet.parquet.copy.{
 }
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.snapshot.SealedFiles
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
@@ -56,12 +57,12 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     FileRewrite.requirePrefixes(settings, files.map(file => new Path(file.path)))
     // The run compares encrypted files with everything that the options ask for, which includes the keys of columns.
-    val read = resolver.readUnjudged(CopyOptions.allowingPlaintext(options))
-    TableColumns.checkPartitions(files.map(within(table, _)), settings)
+    val read = resolver.readUnjudged(TableCopy.allowingPlaintext(options))
+    TableCopy.checkPartitions(files.map(within(table, _)), settings)
     val (columns, unreadable) = lookAt(files, read)
     if (columns.isEmpty) result(unreadable)
     else {
-      TableColumns.checkLeaves(columns.flatMap(_._2), settings)
+      TableCopy.checkLeaves(columns.flatMap(_._2), settings)
       val sealing = sealingOf(found.files)
       val done = encrypt(table, columns.map(_._1), unreadable, read)
       // Readers refuse a table of which some files were not encrypted, until its owner seals it anew.
@@ -83,7 +84,11 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
           "Encrypt the whole table."
         )
       val job = new SealingJob(session, table.toString, options, resolver)
-      SealedGuard.requireBytes(session, options, from, files, job.prepareInPlace())
+      val prepared = job.prepareInPlace()
+      val compared = files.filter { file =>
+        SealedFiles.relative(from.toUri.getPath, new Path(file.path)).exists(prepared)
+      }
+      new SealedGuard(session, options).requireAsSealed(from, files, compared)
       job
     }
 
@@ -113,7 +118,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     var complete = !run.goesOn
     try {
       // This checks again, because only now other operations see the mark of this one.
-      TableMarks.requireNoOther(from, TableFiles.list(from, conf).marks, InPlaceRun.mark(table), conf)
+      TableFiles.requireNoOtherMark(from, TableFiles.list(from, conf).marks, InPlaceRun.mark(table), conf)
       complete = false
       step.begin()
       val encryption = new FileInPlace(read, write, check, run)
@@ -140,7 +145,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     TableFiles.logs(from, found, conf).headOption.foreach { log =>
       throw refused(s"${log.path} records the lengths of its files", log.remedy("Encrypt to a copy."))
     }
-    TableMarks.requireNoOther(from, found.marks, InPlaceRun.mark(table), conf)
+    TableFiles.requireNoOtherMark(from, found.marks, InPlaceRun.mark(table), conf)
     TableFiles.requireNoLinks(from, found, conf)
   }
 

@@ -12,6 +12,7 @@ import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.{ParquetNames, PmeOptions}
 import io.pmeparquet.parquet.inspect.FileUsage
 import io.pmeparquet.snapshot.manifest.TablePolicy
+import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.SnapshotReads
@@ -51,6 +52,14 @@ object TableKeys {
       }
     }
 
+  /**
+   * For Python: makes the KMS wrap anew for all that write by our crypto factory. Statements of this application that begin
+   * from now on use no key-encryption key from before, whatever their session.
+   *
+   * @param session may not have a generation of its own, which would count more
+   */
+  def beginAnew(session: SparkSession): Unit = SessionKeys.begin(session)
+
   private def keysOf(path: String, policy: TablePolicy): Map[String, AnyRef] = {
     val footer = policy.footerKey.getOrElse(throw PmeErrors.noKey)
     val readable = policy.columns.collect { case (column, None) => column.mkString(".") }
@@ -80,7 +89,7 @@ object TableKeys {
         val named = resolver.writeSettings(asked, conf).files.masterKeys
         // On a read, the names of keys would refuse what has others.
         val reading = asked.filterNot { case (name, _) => OfWrites.exists(_.equalsIgnoreCase(name)) }
-        val usage = new FileUsage(KeyUsage.scope(session, reading))
+        val usage = new FileUsage(new FooterReading(session, reading).scope)
         val used = TableFiles.at(Seq(file), conf).flatMap(usage.of(_, conf).uses.flatMap(_.masterKeyId))
         val (others, ofTable) = (named.diff(used), used.distinct.diff(named))
         if (others.nonEmpty && ofTable.nonEmpty)

@@ -2,16 +2,19 @@ package io.pmeparquet.spark.admin
 
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.{DataFrame, Row, SparkSession}
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.types.{IntegerType, StringType}
 
+import io.pmeparquet.{Condition, PmeErrors}
+import io.pmeparquet.orc.{OrcUsage, OrcVerification}
+import io.pmeparquet.orc.keys.OrcScope
 import io.pmeparquet.parquet.files.ListedFile
-import io.pmeparquet.parquet.verify.{FileVerification, Finding, Opened, Sample, Verified}
+import io.pmeparquet.parquet.verify.{FileVerification, Finding, Opened, Sample, Unprotected, Verified}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.PmeErrors
 
 /**
  * Opens every module of every file of a table with its keys, one file per task, and reports all that do not open:
@@ -43,11 +46,11 @@ object Verification {
       options: Map[String, String],
       sample: Sample,
       allFiles: Boolean,
-      told: Option[LiveFiles]
+      live: Option[LiveFiles]
   ): VerifiedTable = PmeSparkException.translated {
-    val done = run(session, path, options, sample, allFiles, told)
+    val done = run(session, path, options, sample, allFiles, live)
     new VerifiedTable(
-      session.createDataFrame(done.rows.asJava, schema),
+      results.frame(session, done.findings),
       done.opened,
       done.skipped,
       done.readable,
@@ -58,7 +61,7 @@ object Verification {
   /**
    * For Python.
    *
-   * @param told from [[LiveFiles.told]], or null
+   * @param live from [[LiveFiles.reported]], or null
    */
   def verify(
       session: SparkSession,
@@ -68,7 +71,7 @@ object Verification {
       pages: Double,
       seed: Long,
       allFiles: Boolean,
-      told: AnyRef
+      live: AnyRef
   ): VerifiedTable = Progress.unwatching(PmeSparkException.translated {
     verify(
       session,
@@ -76,21 +79,21 @@ object Verification {
       options.asScala.toMap,
       Sample(files, pages, seed),
       allFiles,
-      LiveFiles.ofPython(told)
+      LiveFiles.ofPython(live)
     )
   })
 
-  private[admin] def rows(
+  private[admin] def findings(
       session: SparkSession,
       path: String,
       options: Map[String, String],
       sample: Sample,
       allFiles: Boolean
-  ): Seq[Row] = run(session, path, options, sample, allFiles, None).rows
+  ): Seq[Finding] = run(session, path, options, sample, allFiles, None).findings
 
   /** @param skipped how many files the sample left out */
   private final case class Run(
-      rows: Seq[Row],
+      findings: Seq[Finding],
       opened: Opened,
       skipped: Long,
       readable: ReadableColumns,
@@ -103,12 +106,12 @@ object Verification {
       options: Map[String, String],
       sample: Sample,
       allFiles: Boolean,
-      told: Option[LiveFiles]
+      live: Option[LiveFiles]
   ): Run = {
     val conf = SparkAccess.hadoopConf(session, options)
     val resolver = new ConfResolver(session)
     val scope = resolver.read(options)
-    val contents = TableContents.of(session, new Path(path), conf, options, told)
+    val contents = TableContents.of(session, new Path(path), conf, options, live)
     val all = (contents.live ++ (if (allFiles) contents.others else Nil)).sortBy(_.path)
     val checkpoints = contents.tables.flatMap(_.checkpoints).sortBy(_.path)
     val chosen = sample.of(all) ++ sample.of(checkpoints)
@@ -124,18 +127,18 @@ object Verification {
     val opened = done.map(_.opened).fold(Opened())(_ + _)
     val caseSensitive = SparkAccess.sqlConf(session).caseSensitiveAnalysis
     val readable = ReadableColumns.of(chosen.map(_.path).zip(done.map(_.unprotected)), caseSensitive)
-    val sealing = new SnapshotFindings(session, options).of(new Path(path), all, chosen)
+    val sealing = new SealedGuard(session, options).findings(new Path(path), all, chosen)
     val logged = contents.tables.flatMap(ofLog)
     // If options say how each column must be protected, each file has its own findings for columns that differ.
     val differing = if (scope.settings.columns.isDefined) Nil else readable.findings
     val findings = sealing ++ logged ++ differing ++ done.flatMap(_.findings)
     val skipped = all.size + checkpoints.size - chosen.size
-    Run(findings.map(row), opened, skipped, readable, contents.tables)
+    Run(findings, opened, skipped, readable, contents.tables)
   }
 
   /** Live files that are not as the log says. */
   private def ofLog(table: DeltaContents): Seq[Finding] = {
-    val version = table.said.version
+    val version = table.log.version
     val missing =
       table.missing.map(file => PmeErrors.liveFileMissing(file.toString, version) -> file.toString)
     val differing = table.otherLengths.map { case (file, logged) =>
@@ -151,27 +154,15 @@ object Verification {
     Opened(files = 1)
   )
 
-  private[admin] val schema: StructType = StructType(
-    Seq(
-      StructField("file", StringType, nullable = false),
-      StructField("row_group", IntegerType),
-      StructField("column", StringType),
-      StructField("page", IntegerType),
-      StructField("module", StringType),
-      StructField("condition", StringType, nullable = false),
-      StructField("message", StringType, nullable = false)
-    )
-  )
-
-  private def row(one: Finding) = Row(
-    one.file,
-    one.rowGroup.map(Int.box).orNull,
-    one.column.orNull,
-    one.page.map(Int.box).orNull,
-    one.module.orNull,
-    one.condition,
-    one.message
-  )
+  private[admin] val results: ResultRows[Finding] = ResultRows
+    .of[Finding]
+    .required("file", StringType)(_.file)
+    .optional("row_group", IntegerType)(_.rowGroup)
+    .optional("column", StringType)(_.column)
+    .optional("page", IntegerType)(_.page)
+    .optional("module", StringType)(_.module)
+    .required("condition", StringType)(_.condition)
+    .required("message", StringType)(_.message)
 }
 
 /**
@@ -187,3 +178,89 @@ final class VerifiedTable(
     val readable: ReadableColumns,
     val tables: Array[DeltaSeen]
 )
+
+/**
+ * Verifies the files of a table, of which some may be ORC files. ''Crosses the wire.''
+ *
+ * @param keys of ORC files, of a read that accepts refusals; none if the options name no KMS
+ */
+private final class OrcVerifying(parquet: FileVerification, keys: Option[OrcScope]) extends Serializable {
+
+  /** @param goOn called often; throws if the work is no longer wanted */
+  def of(file: ListedFile, conf: Configuration, goOn: () => Unit): Verified = {
+    val verified = parquet.of(file, conf, goOn)
+    val isNoParquet = verified.findings.exists(_.condition == Condition.DamagedFile.name)
+    val path = new Path(file.path)
+    if (isNoParquet && OrcUsage.isOrc(path, conf)) ofOrc(path, file.length, conf, goOn) else verified
+  }
+
+  private def ofOrc(path: Path, length: Long, conf: Configuration, goOn: () => Unit): Verified = {
+    val name = path.toString
+    val done = OrcVerification.of(path, length, conf, keys.map(_.provider).orNull, goOn)
+    val findings = done.findings.map { one =>
+      Finding(name, one.stripe, one.column, condition = one.condition, message = one.problem)
+    }
+    val closed = done.masked.map { column =>
+      val failed = PmeErrors.orcNotVerified(name, column)
+      Finding(name, column = Some(column), condition = failed.condition.name, message = failed.problem)
+    }
+    // Nothing in ORC has a tag.
+    Verified(findings ++ closed, Opened(files = 1, untaggedPages = done.stripes.toLong, bytes = length))
+  }
+}
+
+/**
+ * The parts of a table without modules that a verification could open. A writer may leave columns in plaintext. A
+ * column that other files encrypt is a finding. ''Driver only.''
+ *
+ * @param plaintextFiles how many plaintext files there are, which the options allow
+ * @param files for each column, in how many encrypted files it is readable
+ */
+final class ReadableColumns private (
+    val plaintextFiles: Long,
+    files: Map[String, Long],
+    private[admin] val findings: Seq[Finding]
+) {
+
+  /** For Python. */
+  def columns: java.util.Map[String, java.lang.Long] = {
+    val sorted = new java.util.LinkedHashMap[String, java.lang.Long]
+    files.toSeq.sorted.foreach { case (column, count) => sorted.put(column, count) }
+    sorted
+  }
+}
+
+private[admin] object ReadableColumns {
+
+  /** @param looked what each file has without protection, by its path */
+  def of(looked: Seq[(String, Unprotected)], caseSensitive: Boolean): ReadableColumns = {
+    val names = looked.flatMap { case (_, one) => (one.readable ++ one.encrypted).toSeq.sorted }
+    val spelling = new Spellings(names, caseSensitive)
+    val readable = filesBy(looked)(_.readable.map(spelling(_)))
+    val encrypted = filesBy(looked)(_.encrypted.map(spelling(_)))
+    new ReadableColumns(
+      looked.map(_._2.files).sum,
+      readable.map { case (column, files) => column -> files.size.toLong },
+      for {
+        (column, files) <- readable.toSeq.sortBy(_._1)
+        protectedIn <- encrypted.get(column).toSeq
+      } yield {
+        val failed = PmeErrors.readableColumn(files, column, protectedIn.size)
+        Finding(
+          files.head,
+          column = Some(column),
+          condition = failed.condition.name,
+          message = failed.problem
+        )
+      }
+    )
+  }
+
+  private def filesBy(looked: Seq[(String, Unprotected)])(
+      columns: Unprotected => Set[String]
+  ): Map[String, Seq[String]] =
+    looked
+      .flatMap { case (file, one) => columns(one).toSeq.map(_ -> file) }
+      .groupBy(_._1)
+      .map { case (column, files) => column -> files.map(_._2) }
+}

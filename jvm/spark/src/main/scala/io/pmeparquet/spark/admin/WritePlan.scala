@@ -4,11 +4,21 @@ import scala.collection.JavaConverters._
 
 import com.fasterxml.jackson.databind.{ObjectMapper, PropertyNamingStrategies}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
-import org.apache.spark.sql.types.StructType
+import org.apache.parquet.schema.MessageType
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.execution.datasources.PartitioningUtils
+import org.apache.spark.sql.types._
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.PmeException
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.columns.{ColumnProtection, KeyDraft, LeafColumn}
+import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.options.FileSettings
+import io.pmeparquet.parquet.schema.SchemaColumns
+import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.write.ColumnPlan
 
 /**
  * What a write would do: which leaf column would get which key, what would stay readable, and why the write would fail.
@@ -122,8 +132,155 @@ object WritePlan {
       options: java.util.Map[String, String]
   ): WritePlan = of(session, schema, partitionBy.asScala.toList, options.asScala.toMap)
 
-  private val mapper =
+  private[admin] val mapper =
     new ObjectMapper()
       .registerModule(DefaultScalaModule)
       .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
+}
+
+/** Makes a [[WritePlan]]. ''Driver only.'' */
+private[admin] final class WritePlanning(session: SparkSession, options: Map[String, String]) {
+  private val sqlConf = SparkAccess.sqlConf(session)
+  private val resolver = new ConfResolver(session)
+
+  def of(schema: StructType, partitionBy: Seq[String]): WritePlan = {
+    checkAsSpark(schema, partitionBy)
+    val conf = SparkAccess.hadoopConf(session, options)
+    WriteRules.check(conf)
+    val settings = resolver.writeSettings(options, conf)
+    val files = settings.files
+    val data = StructType(schema.filterNot(field => partitionBy.exists(sqlConf.resolver(_, field.name))))
+    requireTypes(data)
+    val fileSchema = ColumnPlan.fileSchema(session, data)
+    val leaves = SchemaColumns.leaves(fileSchema)
+    val taken = KeyDraft.ofPartitions(partitionBy, files.columnKeys, files.caseSensitive)
+    val all = KeyDraft.of(leaves, files.columnKeys, files.unlisted, files.caseSensitive)
+    // An entry that names a partition column is refused only for that.
+    val draft = all.copy(unmatched = all.unmatched.filterNot(taken.map(_._1).toSet))
+    val columns = draft.columns.map(planned(_, data, files)) ++ partitionBy.map(partition(_, schema))
+    WritePlan(
+      columns,
+      draft.unmatched.map { entry =>
+        UnmatchedPattern(entry.pattern.text, entry.masterKeyId, draft.nearest(entry.pattern))
+      },
+      (taken.map { case (entry, column) => PmeErrors.partitionColumn(entry.pattern.text, column) }
+        ++ draft.refusals ++ geometry(fileSchema, files)).map(Refusal.of),
+      described(files, settings.use.settings),
+      Exposure.of(columns, files)
+    )
+  }
+
+  /** Makes the checks that Spark makes before it calls the format. */
+  private def checkAsSpark(schema: StructType, partitionBy: Seq[String]): Unit = {
+    // Spark allows duplicate names within structs, so this checks only top-level names.
+    val names = StructType(schema.fields.map(field => StructField(field.name, NullType)))
+    ColumnNames.requireDistinct(names, sqlConf.caseSensitiveAnalysis)
+    if (partitionBy.nonEmpty)
+      PartitioningUtils.validatePartitionColumn(schema, partitionBy, sqlConf.caseSensitiveAnalysis)
+  }
+
+  /** Spark's own check has other parameters in each version, and its converter does not handle these types. */
+  private def requireTypes(data: StructType): Unit = {
+    val format = new ParquetFileFormat
+    data.find(field => !format.supportDataType(field.dataType)).foreach { field =>
+      throw PmeErrors.unsupported(
+        s"column '${field.name}'",
+        s"writing type ${field.dataType.catalogString}",
+        "Spark cannot write it to Parquet",
+        "Cast the column, or remove it."
+      )
+    }
+  }
+
+  private def planned(column: KeyDraft.Column, data: StructType, files: FileSettings): PlannedColumn = {
+    val (key, by) = column.protection match {
+      case Some(ColumnProtection.ColumnKey(id)) => (Some(id), PlannedColumn.ColumnKey)
+      case Some(ColumnProtection.FooterKey) => (Some(files.footerKey), keyOfRest)
+      case Some(ColumnProtection.Plaintext) => (None, PlannedColumn.Plaintext)
+      case None => (None, PlannedColumn.Refused)
+    }
+    val leaf = column.leaf
+    PlannedColumn(
+      leaf.path.mkString("."),
+      leaf.display,
+      typeAt(data, leaf.sparkPath).catalogString,
+      key,
+      by,
+      column.by.headOption.map(_.pattern.text)
+    )
+  }
+
+  private lazy val keyOfRest =
+    if (resolver.uniformKey(options).isDefined) PlannedColumn.UniformKey else PlannedColumn.FooterKey
+
+  /** Directories get the name from `partitionBy`, not the schema's spelling. */
+  private def partition(name: String, schema: StructType) = {
+    val field = schema.find(field => sqlConf.resolver(name, field.name)).get
+    PlannedColumn(
+      name,
+      LeafColumn.quoted(name),
+      field.dataType.catalogString,
+      None,
+      PlannedColumn.Partition,
+      None
+    )
+  }
+
+  /** The type at a path; for the parts of a variant, the variant's. */
+  private def typeAt(dataType: DataType, sparkPath: Seq[String]): DataType = (dataType, sparkPath) match {
+    case (udt: UserDefinedType[_], _) => typeAt(udt.sqlType, sparkPath)
+    case (struct: StructType, name +: rest) => typeAt(struct(name).dataType, rest)
+    case (array: ArrayType, _ +: rest) => typeAt(array.elementType, rest)
+    case (map: MapType, part +: rest) => typeAt(if (part == "key") map.keyType else map.valueType, rest)
+    case _ => dataType
+  }
+
+  private def geometry(schema: MessageType, files: FileSettings): Option[PmeException] =
+    try {
+      if (files.plaintextFooter) WriteRules.refuseGeometry(schema, "write")
+      None
+    } catch { case refused: PmeException => Some(refused) }
+
+  private def described(files: FileSettings, kms: KmsSettings): PlannedFiles =
+    PlannedFiles(
+      if (files.plaintextFooter) "signed" else "encrypted",
+      files.footerKey,
+      kms.kind,
+      files.algorithm.name,
+      if (files.directKeys) "direct" else "envelope",
+      if (files.directKeys) files.dataKeyBits else Some(files.drawnKeyBits),
+      if (files.wrapsTwice) Some(files.kekBits) else None,
+      if (files.directKeys) None else Some(if (files.externalMaterial) "external" else "internal"),
+      files.aadPrefix.map(_.template),
+      files.storeAadPrefix,
+      files.unlisted.optionValue
+    )
+}
+
+/** What anybody with access to the files of a write can read, in sentences. */
+private[admin] object Exposure {
+  def of(columns: Seq[PlannedColumn], files: FileSettings): Seq[String] = {
+    val (partitions, leaves) = columns.partition(_.by == PlannedColumn.Partition)
+    val open = leaves.count(_.by == PlannedColumn.Plaintext)
+    Seq(
+      if (partitions.isEmpty) None
+      else Some(s"values of partition columns, in directory names: ${names(partitions)}"),
+      if (open == 0) None else Some(s"values of columns without a key: $open of ${leaves.size}"),
+      Some(if (files.plaintextFooter) readable(open) else hidden(files)),
+      files.aadPrefix.filter(_ => files.storeAadPrefix).map(_ => "the AAD prefix"),
+      Some("names and sizes of files")
+    ).flatten
+  }
+
+  private def readable(open: Int) = {
+    val statistics = if (open == 0) "" else ", and minima and maxima of columns without a key"
+    "the signed footer: names and types of all columns, Spark's schema with comments, row counts, column sizes, ids of " +
+      s"master keys$statistics"
+  }
+
+  private def hidden(files: FileSettings) =
+    if (files.externalMaterial) "ids of master keys, in key material files"
+    else "the id of the footer's master key"
+
+  private def names(columns: Seq[PlannedColumn]) = columns.map(_.name).mkString(", ")
 }

@@ -15,7 +15,7 @@ import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.parquet.PmeCryptoFactory
-import io.pmeparquet.spark.admin.{KeyUsage, LoggedFiles, TableFunctions}
+import io.pmeparquet.spark.admin.{LoggedFiles, TableFunctions}
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.options.ConfResolver
@@ -246,7 +246,7 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
         .exists(CommitGuard.shownIn(table.path, _, readable).nonEmpty)
     }
     val keys = plan.keysOf(version.table)
-    val opened = KeyUsage.looked(session, listed, settings.kms).map(_._2)
+    val opened = LoggedFiles.looked(session, listed, settings.kms).map(_._2)
     val unknown = opened.collectFirst {
       case Left(failed) => problem(failed.condition, failed.message)
       case Right(use @ FileUse(_, _, None)) =>

@@ -45,7 +45,7 @@ private[spark] object SessionKeys {
       .valueOf(session, Map.empty, FormatName.CryptoFactorySetting)
       .contains(FormatName.CryptoFactoryClass)
 
-  /** Answers a request for the desk of a configuration, of whose digest it consists. */
+  /** Answers a request for the key broker of a configuration, of whose digest it consists. */
   private def answer(request: Array[Byte]): Array[Byte] = {
     val route = DriverRoute.open()
     // The threads of RPC are nobody's. All of these are the same user.
@@ -58,10 +58,10 @@ private[spark] object SessionKeys {
 
   private val Separator = '\n'
 
-  /** The endpoint of the desks of the one who answered, and the message about a desk. ''Executor as well.'' */
+  /** The endpoint of the key brokers of the one who answered, and the message about a key broker. ''Executor as well.'' */
   def partsOf(answer: Array[Byte]): (String, Array[Byte]) = {
-    val (endpoint, desk) = answer.splitAt(answer.indexOf(Separator.toByte))
-    new String(endpoint, UTF_8) -> desk.drop(1)
+    val (endpoint, message) = answer.splitAt(answer.indexOf(Separator.toByte))
+    new String(endpoint, UTF_8) -> message.drop(1)
   }
 
   private def configurations: Seq[Configuration] =

@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.admin.doctor
 
 import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
 
 import org.apache.spark.sql.internal.StaticSQLConf
 import org.apache.spark.sql.SparkSession
@@ -9,10 +10,11 @@ import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.spark.keys.{DriverRoute, RpcProtection}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
+import io.pmeparquet.Audience
 
 /**
- * What Spark's settings mean for the format. Results have names of settings, and only values that cannot be secrets.
- * ''Driver only.''
+ * What Spark's settings mean for the format, and which Iceberg catalogs of the session encrypt a table that names a key.
+ * Results have names of settings, and only values that cannot be secrets. ''Driver only.''
  */
 private[admin] object SettingChecks {
 
@@ -21,7 +23,8 @@ private[admin] object SettingChecks {
       Check.attempt("Hadoop settings")(Seq(hadoop(session))) ++
       Check.attempt("extensions")(Seq(extensions(session))) ++
       Check.attempt("RPC")(Seq(rpc(session))) ++
-      Check.attempt("spill")(Seq(spill(session)))
+      Check.attempt("spill")(Seq(spill(session))) ++
+      Check.attempt("Iceberg")(iceberg(session))
 
   /** Throws if a name is unknown or a value is a secret, like every read and write. */
   private def optionNames(session: SparkSession, options: Map[String, String]) = {
@@ -95,4 +98,88 @@ private[admin] object SettingChecks {
 
   private val SpillKey = "spark.io.encryption.enabled"
   private val CryptoPrefix = "parquet.crypto."
+
+  /** No catalog is opened. */
+  private def iceberg(session: SparkSession): Seq[Check] = {
+    val settings = SparkAccess.sqlConf(session).getAllConfs
+    lazy val version = versionOfIceberg
+    settings.toSeq.sorted.collect { case (Catalog(name), value) if value.startsWith(Icebergs) => name }.map {
+      name =>
+        val prefix = s"spark.sql.catalog.$name."
+        val properties = settings.collect {
+          case (key, value) if key.startsWith(prefix) => key.drop(prefix.length) -> value
+        }
+        icebergCatalog(name, properties, version, loads)
+    }
+  }
+
+  /**
+   * @param properties of the catalog
+   * @param version of Iceberg, if it is on the class path
+   * @param loads whether a class is on the class path
+   */
+  private[doctor] def icebergCatalog(
+      catalog: String,
+      properties: Map[String, String],
+      version: Option[String],
+      loads: String => Boolean
+  ): Check = {
+    val name = s"Iceberg catalog '$catalog'"
+    val kind = properties.get("catalog-impl").orElse(properties.get("type")).getOrElse("hive")
+    val ignores =
+      if (!kind.equalsIgnoreCase("hive") && kind != HiveClass)
+        Some(s"$kind: this catalog ignores encryption.key-id")
+      else version.filter(isOld).map(old => s"hive, and Iceberg $old ignores encryption.key-id")
+    (ignores, properties.get(KmsImpl)) match {
+      case (Some(why), Some(_)) =>
+        Check.problem(
+          name,
+          s"$why, and $KmsImpl has no effect: tables are plaintext, without an error",
+          UseHive
+        )
+      case (Some(why), None) =>
+        Check.warning(name, s"$why: a table with this property is plaintext, without an error", UseHive)
+      case (None, Some(client)) if !loads(client) =>
+        val remedy =
+          "Put pme-parquet-iceberg-….jar beside Iceberg's runtime, in the same class loader, or correct the name."
+        Check.problem(name, s"$KmsImpl names $client, which is not on the class path", remedy)
+      case (None, Some(client)) =>
+        val covers =
+          "a table with encryption.key-id has keys of files, not of columns, and metadata.json is readable"
+        Check.ok(name, s"hive, $KmsImpl=$client: $covers")
+      case (None, None) =>
+        val remedy = s"To encrypt tables, set spark.sql.catalog.$catalog.$KmsImpl, as docs/iceberg.md says."
+        Check.warning(name, s"hive, without $KmsImpl: it encrypts no table", remedy)
+    }
+  }
+
+  /** Before 1.11 no catalog makes a key management client. */
+  private def isOld(version: String) = version.split('.').take(2).map(_.filter(_.isDigit)) match {
+    case Array(major, minor) if major.nonEmpty && minor.nonEmpty =>
+      major.toInt < 1 || (major.toInt == 1 && minor.toInt < FirstMinor)
+    case _ => false
+  }
+
+  private def versionOfIceberg: Option[String] =
+    try Option(load("org.apache.iceberg.IcebergBuild").getMethod("version").invoke(null)).map(_.toString)
+    catch { case NonFatal(_) | _: LinkageError => None }
+
+  private def loads(name: String) =
+    try { load(name); true }
+    catch { case NonFatal(_) | _: LinkageError => false }
+
+  private def load(name: String) =
+    Class.forName(
+      name,
+      false,
+      Option(Thread.currentThread().getContextClassLoader).getOrElse(getClass.getClassLoader)
+    )
+
+  private val Catalog = """spark\.sql\.catalog\.([^.]+)""".r
+  private val Icebergs = "org.apache.iceberg.spark."
+  private val HiveClass = "org.apache.iceberg.hive.HiveCatalog"
+  private val KmsImpl = "encryption.kms-impl"
+  private val FirstMinor = 11
+  private def UseHive =
+    s"Use a Hive catalog with Iceberg 1.11 or later. ${Audience.current.icebergCheck} finds tables that are plaintext."
 }

@@ -4,65 +4,13 @@ import java.util.Base64
 
 import scala.collection.JavaConverters._
 
-import com.fasterxml.jackson.databind.{ObjectMapper, PropertyNamingStrategies}
-import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.orc.keys.{OrcKeyName, WrappedMasterKey}
-import io.pmeparquet.spark.admin.{Refusal, WritePlan}
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.PmeSparkException
-
-/**
- * A column that is encrypted in the source.
- *
- * @param keys its ORC master keys, with their versions
- */
-final case class SourceColumn(column: String, keys: Seq[String])
-
-/**
- * What a migration would do.
- *
- * @param files with rows, each of which becomes one file
- * @param empty files of 0 bytes, which are left out
- * @param bytes of the source
- * @param bloomFilters columns that get Bloom filters
- * @param refusals why it would fail, the first one first
- * @param write how the target would be written; none if the source cannot be migrated at all
- */
-final case class MigrationPlan(
-    source: String,
-    target: String,
-    files: Int,
-    empty: Int,
-    rows: Long,
-    bytes: Long,
-    encrypted: Seq[SourceColumn],
-    bloomFilters: Seq[String],
-    refusals: Seq[Refusal],
-    write: Option[WritePlan]
-) {
-
-  /** For Python. */
-  def json: String = MigrationPlan.mapper.writeValueAsString(this)
-}
-
-private object MigrationPlan {
-  private val mapper =
-    new ObjectMapper()
-      .registerModule(DefaultScalaModule)
-      .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-}
-
-/**
- * What a migration wrote.
- *
- * @param bytes of the target
- * @param already how many of the files an earlier run had written; this run has compared them with the source
- */
-final case class MigratedTable(files: Long, rows: Long, bytes: Long, already: Long)
 
 /**
  * Moves a table of encrypted ORC files to encrypted Parquet: `pme.migrate_orc`, and in Scala

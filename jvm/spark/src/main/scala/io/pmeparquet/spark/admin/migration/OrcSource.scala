@@ -4,17 +4,18 @@ import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.orc.OrcConf
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType, ExternalCatalogUtils}
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.TableFiles
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.FormatName
-import io.pmeparquet.PmeErrors
 import io.pmeparquet.Sha256
 
 /**
@@ -62,6 +63,9 @@ private[migration] final case class OrcSource(
 }
 
 private[migration] object OrcSource {
+  private val AcidDirectory = "(delete_delta|delta|base)_[0-9]+(_[0-9]+)*(_v[0-9]+)?".r
+  private val Positions = OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute
+  private val PositionLevels = OrcConf.FORCE_POSITIONAL_EVOLUTION_LEVEL.getAttribute
 
   /** @param source a path, or the name of a table in the session's catalog */
   def of(
@@ -142,7 +146,7 @@ private[migration] object OrcSource {
   )(again: () => OrcSource): OrcSource = {
     val name = table.identifier.unquotedString
     requireOrc(table, name)
-    OrcRefusals.refusePositions(name, table.properties ++ table.storage.properties)
+    refusePositions(name, table.properties ++ table.storage.properties)
     val places =
       if (table.partitionColumnNames.isEmpty) Seq(new Path(table.location) -> "")
       else
@@ -184,7 +188,7 @@ private[migration] object OrcSource {
     }
     if (table.tableType == CatalogTableType.VIEW || !isOrc)
       throw PmeErrors.badSource(name, "it is not a table of ORC files", "Name a table of ORC files.")
-    if (table.properties.get("transactional").exists(_.equalsIgnoreCase("true"))) throw OrcRefusals.acid(name)
+    if (table.properties.get("transactional").exists(_.equalsIgnoreCase("true"))) throw acid(name)
   }
 
   private def made(
@@ -205,8 +209,8 @@ private[migration] object OrcSource {
       val parent = new Path(file.path).getParent.toUri.getPath + "/"
       val within = parent.stripPrefix(above).stripSuffix("/")
       val directories = if (within.isEmpty) Nil else within.split('/').toSeq
-      if (directories.exists(OrcRefusals.isAcidDirectory) || OrcRefusals.isAcidDirectory(directory.getName))
-        throw OrcRefusals.acid(file.path)
+      if (directories.exists(isAcidDirectory) || isAcidDirectory(directory.getName))
+        throw acid(file.path)
       // Spark does not read such files, or takes them for another table.
       if (!directories.forall(_.indexOf('=') > 0)) throw misplaced(file.path)
       OrcFile(file.path, file.length, file.modified, within)
@@ -227,4 +231,33 @@ private[migration] object OrcSource {
         "Write the table again with the tools of its table format."
       )
     }
+
+  /** Whether Hive names directories of transactions like this. */
+  private def isAcidDirectory(name: String): Boolean = AcidDirectory.pattern.matcher(name).matches()
+
+  def acid(where: String): PmeException = PmeErrors.notMigrated(
+    where,
+    "it is of a transactional table of Hive (ACID), whose rows come from several files together",
+    "In Hive, copy it to a table that is not transactional, and migrate that."
+  )
+
+  /**
+   * With columns by position, a column of a file is that of another name in the table, and so are keys.
+   *
+   * @param settings options and properties that ORC or Hive would find
+   */
+  def refusePositions(where: String, settings: Map[String, String]): Unit = {
+    def isSet(name: String, usual: String) =
+      settings.exists { case (key, value) =>
+        key.equalsIgnoreCase(name) && value != null && value.trim.toLowerCase(Locale.ROOT) != usual
+      }
+    Seq(Positions -> "false", PositionLevels -> "1").foreach { case (name, usual) =>
+      if (isSet(name, usual))
+        throw PmeErrors.notMigrated(
+          where,
+          s"$name is set, and a migration takes columns by their names",
+          "Remove it from the options, the session and the table. If the files have other names than the table, write them again."
+        )
+    }
+  }
 }

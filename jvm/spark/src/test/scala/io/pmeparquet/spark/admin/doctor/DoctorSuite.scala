@@ -25,30 +25,30 @@ class DoctorSuite extends munit.FunSuite {
 
   test("the connector for the Spark version is ok") {
     Seq("4.0.4", "4.1.3", "4.2.0", "4.3.0").foreach { version =>
-      assertCheck(VersionChecks.spark(version, Some(jar)), "ok", version, "")
+      assertCheck(InstallationChecks.spark(version, Some(jar)), "ok", version, "")
     }
-    assertCheck(VersionChecks.spark("3.5.9", Some(jar.copy(spark = "3.5"))), "ok", "3.5.9", "")
+    assertCheck(InstallationChecks.spark("3.5.9", Some(jar.copy(spark = "3.5"))), "ok", "3.5.9", "")
   }
 
   test("a connector for another Spark version is a problem") {
-    val check = VersionChecks.spark("3.5.9", Some(jar.copy(scala = "2.12")))
+    val check = InstallationChecks.spark("3.5.9", Some(jar.copy(scala = "2.12")))
     assertCheck(check, "problem", "the connector is for Spark 4.0", "Use pme-parquet-spark-3.5_2.12.")
   }
 
   test("an untested Spark version is a warning") {
-    assertCheck(VersionChecks.spark("4.9.0", Some(jar)), "warning", "4.9.0", "run your own tests")
+    assertCheck(InstallationChecks.spark("4.9.0", Some(jar)), "warning", "4.9.0", "run your own tests")
   }
 
   test("a connector for another Scala version is a problem") {
-    val check = VersionChecks.scala("2.12.18", Some(jar.copy(spark = "3.5")))
+    val check = InstallationChecks.scala("2.12.18", Some(jar.copy(spark = "3.5")))
     assertCheck(check, "problem", "for Scala 2.13", "Use pme-parquet-spark-3.5_2.12.")
   }
 
   test("an old Java is a problem") {
     Seq("1.8", "11").foreach { old =>
-      assertCheck(VersionChecks.java(old), "problem", "", "Java 17 or later: set JAVA_HOME")
+      assertCheck(InstallationChecks.java(old), "problem", "", "Java 17 or later: set JAVA_HOME")
     }
-    Seq("17", "21", "25").foreach(fine => assertCheck(VersionChecks.java(fine), "ok", "", ""))
+    Seq("17", "21", "25").foreach(fine => assertCheck(InstallationChecks.java(fine), "ok", "", ""))
   }
 
   test("RPC encrypted with AES in CTR mode, Spark's default, is a warning that names the cipher") {
@@ -85,14 +85,14 @@ class DoctorSuite extends munit.FunSuite {
   }
 
   test("a wheel with another version than the connector is a problem") {
-    assertCheck(VersionChecks.wheel("0.1.0", Some(jar)), "ok", "0.1.0", "")
+    assertCheck(InstallationChecks.wheel("0.1.0", Some(jar)), "ok", "0.1.0", "")
     assertCheck(
-      VersionChecks.wheel("0.2.0", Some(jar)),
+      InstallationChecks.wheel("0.2.0", Some(jar)),
       "problem",
       "the connector is 0.1.0",
       "install the wheel of version 0.1.0"
     )
-    assertCheck(VersionChecks.wheel("0.2.0", None), "warning", "is not known", "own jar")
+    assertCheck(InstallationChecks.wheel("0.2.0", None), "warning", "is not known", "own jar")
   }
 
   test("an executor with another JVM than the driver is a warning") {
@@ -147,8 +147,8 @@ class DoctorSuite extends munit.FunSuite {
   }
 
   test("a JVM that does not report its AES instructions is ok, not a warning") {
-    val silent = quick.copy(unknown = List("UseAES", "UseAESIntrinsics", "UseAESCTRIntrinsics"))
-    assertCheck(silent.checks("here")(1), "ok", "not known", "")
+    val unreported = quick.copy(unknown = List("UseAES", "UseAESIntrinsics", "UseAESCTRIntrinsics"))
+    assertCheck(unreported.checks("here")(1), "ok", "not known", "")
   }
 
   test("a check that fails is a problem with its message and a remedy") {
@@ -178,7 +178,7 @@ class DoctorSuite extends munit.FunSuite {
     val two = written(at.resolve("two.jar"), "2")
     def check(paths: Path*) = {
       val loader = new URLClassLoader(paths.map(_.toUri.toURL).toArray, null)
-      ClassPathChecks.duplicates("thing", "1.0", ClassPathEntry.holding("x/Y.class", loader))
+      InstallationChecks.duplicates("thing", "1.0", ClassPathEntry.holding("x/Y.class", loader))
     }
     assertCheck(check(one), "ok", s"1.0, from $one", "")
     assertCheck(check(one, copy), "warning", s"also on the class path: $copy (identical files)", "Keep one")
@@ -244,7 +244,7 @@ class DoctorSuite extends munit.FunSuite {
 
   test("Iceberg before 1.11 ignores keys in every catalog") {
     def check(version: String, kms: (String, String)*) =
-      IcebergChecks.of("lake", Map("type" -> "hive") ++ kms, Some(version), _ => true)
+      SettingChecks.icebergCatalog("lake", Map("type" -> "hive") ++ kms, Some(version), _ => true)
     val kms = "encryption.kms-impl" -> "x.Y"
     Seq("1.10.1", "1.9.0", "0.14.1").foreach { old =>
       assertCheck(check(old), "warning", s"Iceberg $old ignores encryption.key-id", "1.11")

@@ -128,7 +128,7 @@ class OrcTypeFitSuite extends munit.FunSuite {
 
   test("names that only Spark takes for none, and notes of other types, are refused") {
     def refused(tail: OrcTail, isNamed: Boolean) =
-      intercept[PmeException](OrcRefusals.check(tail, isNamed, Nil, caseSensitive = false)).getMessage
+      intercept[PmeException](OrcFileCheck.check(tail, isNamed, Nil, caseSensitive = false)).getMessage
     assert(refused(file("struct<_colour:int,_col1:int>"), isNamed = true).contains("_col"))
     assert(refused(file("struct<c:string>", "c" -> "int"), isNamed = false).contains("notes a type of Spark"))
     assert(refused(file("struct<c:bigint>", "c" -> "?"), isNamed = false).contains("notes a type of Spark"))
@@ -148,8 +148,8 @@ class OrcTypeFitSuite extends munit.FunSuite {
       .map(_.name)
       .filterNot(same.keySet.map(_.toLowerCase) + "kms.aws.encryptionContext")
     assert(others.size > 10)
-    val reaching =
+    val connection =
       others.map(_ -> "x").toMap + ("pme.python.kms" -> "python-1") + ("KMS.vault.TOKEN" -> "env:T")
-    assertEquals(OrcMigrationJob.ofContent(same ++ reaching), same)
+    assertEquals(OrcMigrationRun.ofContent(same ++ connection), same)
   }
 }

@@ -12,9 +12,44 @@ import io.pmeparquet.{Audience, PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnProtection, KeyDraft, KeyPlan, LeafColumn}
 import io.pmeparquet.options.{FileSettings, PmeOptions}
 import io.pmeparquet.orc.keys.OrcKeyName
+import io.pmeparquet.spark.admin.{Refusal, WritePlan}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.write.ColumnPlan
+
+/**
+ * A column that is encrypted in the source.
+ *
+ * @param keys its ORC master keys, with their versions
+ */
+final case class SourceColumn(column: String, keys: Seq[String])
+
+/**
+ * What a migration would do.
+ *
+ * @param files with rows, each of which becomes one file
+ * @param empty files of 0 bytes, which are left out
+ * @param bytes of the source
+ * @param bloomFilters columns that get Bloom filters
+ * @param refusals why it would fail, the first one first
+ * @param write how the target would be written; none if the source cannot be migrated at all
+ */
+final case class MigrationPlan(
+    source: String,
+    target: String,
+    files: Int,
+    empty: Int,
+    rows: Long,
+    bytes: Long,
+    encrypted: Seq[SourceColumn],
+    bloomFilters: Seq[String],
+    refusals: Seq[Refusal],
+    write: Option[WritePlan]
+) {
+
+  /** For Python. */
+  def json: String = WritePlan.mapper.writeValueAsString(this)
+}
 
 /**
  * Decides how the target is written: each column that is encrypted in the source gets the key that it has there, unless
@@ -100,7 +135,7 @@ private[migration] final class MigrationPlanning(
     val opened = encrypted.collect {
       case (leaf, _) if open(folded(leaf.sparkPath)) => PmeErrors.migratedOpenly(source.name, leaf.display)
     }
-    val beside =
+    val external =
       if (!files.externalMaterial) Nil
       else
         Seq(
@@ -110,7 +145,7 @@ private[migration] final class MigrationPlanning(
             s"Use keyMaterial=internal. ${Audience.current.rekey} can move it afterwards."
           )
         )
-    lost ++ draft.refusals ++ opened ++ beside ++ ofPartitions(files)
+    lost ++ draft.refusals ++ opened ++ external ++ ofPartitions(files)
   }
 
   private def ofPartitions(files: FileSettings): Option[PmeException] =

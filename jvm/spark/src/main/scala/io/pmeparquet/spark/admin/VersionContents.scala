@@ -2,18 +2,105 @@ package io.pmeparquet.spark.admin
 
 import scala.collection.mutable
 
-import io.pmeparquet.columns.{ColumnKeys, LeafColumn}
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
+
+import io.pmeparquet.{Audience, PmeErrors}
+import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, LeafColumn}
+import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
+import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.summary.{ColumnSummary, FoundSummary, WantedSummary}
 import io.pmeparquet.snapshot.{IndexContent, TableSnapshot}
 import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.spark.admin.job.ProgressStep
+import io.pmeparquet.spark.session.PmeSparkException
 
-/** The indexes of a new version: their types and keys, and what they say of each file. ''Driver only.'' */
-private[admin] object SealedIndexes {
+/**
+ * What a new version says of its table, made from what tasks found in files: its rows, what protects its columns, and its
+ * indexes. ''Driver only.''
+ */
+private[admin] object VersionContents {
 
   /**
+   * The row of a file.
+   *
+   * @param path relative to the table's directory
+   */
+  def file(path: String, file: ListedFile, facts: FileFacts): SealedFile = SealedFile(
+    path,
+    facts.length,
+    file.modified,
+    facts.footerSha256,
+    facts.aadFileUnique,
+    facts.sha256,
+    facts.rows,
+    partition(path)
+  )
+
+  /** The values of partition columns, from the directories of a path. */
+  private def partition(path: String): Seq[(String, Option[String])] =
+    path.split('/').toSeq.dropRight(1).filter(_.contains('=')).map { directory =>
+      val value = ExternalCatalogUtils.unescapePathName(directory.substring(directory.indexOf('=') + 1))
+      ExternalCatalogUtils.unescapePathName(directory.takeWhile(_ != '=')) ->
+        Some(value).filter(_ != ExternalCatalogUtils.DEFAULT_PARTITION_NAME)
+    }
+
+  /**
+   * What protects the columns, which must be the same in all files.
+   *
+   * @param previous the version before, if the table still has files of it
+   * @throws io.pmeparquet.PmeException if two files protect a column in different ways
+   */
+  def policy(
+      table: String,
+      previous: Option[TableSnapshot],
+      facts: Seq[(ListedFile, FileFacts)]
+  ): TablePolicy = {
+    val before = previous.map(_.version.manifest.policy)
+    val footers = before.toSeq.map(_.footerKey -> "the files of the version before") ++
+      facts.map { case (file, found) => found.footerKey -> file.path }.reverse.toMap.toSeq
+    val footerKey = one(table, "the footer", footers)
+    // Most files are alike, and each kind of file needs to be looked at once.
+    val kinds =
+      facts.map { case (file, found) => (found.footerKey, found.columns) -> file.path }.reverse.toMap
+    val columns = before.toSeq.flatMap(_.columns.map { case (path, key) =>
+      path -> (key -> "the files of the version before")
+    }) ++ kinds.toSeq.flatMap { case ((footer, protections), file) =>
+      protections.map { case (path, protection) => path.toSeq -> (keyOf(protection, footer) -> file) }
+    }
+    val byColumn = columns.groupBy(_._1).map { case (path, found) =>
+      path -> one(table, s"column '${path.mkString(".")}'", found.map(_._2))
+    }
+    TablePolicy(footerKey, byColumn.toSeq.sortBy(_._1.mkString("\u0000")))
+  }
+
+  private def keyOf(protection: ColumnProtection, footer: Option[String]): Option[String] = protection match {
+    case ColumnProtection.Plaintext => None
+    case ColumnProtection.FooterKey => footer
+    case ColumnProtection.ColumnKey(id) => Some(id)
+  }
+
+  private def one(table: String, what: String, found: Seq[(Option[String], String)]): Option[String] =
+    found.distinct.groupBy(_._1).toSeq.sortBy(_._1) match {
+      case Seq() => None
+      case Seq((key, _)) => key
+      case several =>
+        val places = several.map { case (key, files) =>
+          s"${key.fold("no key")(id => s"'$id'")} in ${files.head._2}"
+        }
+        throw PmeErrors.unsupported(
+          table,
+          "sealing a table whose files differ in their keys",
+          s"$what has ${places.mkString(", ")}",
+          s"Give all files the same keys (${Audience.current.rekey}), or find out who wrote those that differ."
+        )
+    }
+
+  /**
+   * The indexes, with their types and keys.
+   *
    * @param facts of the files that were opened
    * @param previous the version before
    * @param hasOld whether the table still has files of that version
@@ -21,7 +108,7 @@ private[admin] object SealedIndexes {
    * @throws io.pmeparquet.PmeException `PME_UNKNOWN_COLUMN` if the table has no such column, or `indexKeys` names none of
    *   an index
    */
-  def of(
+  def indexes(
       table: String,
       wanted: Seq[WantedSummary],
       facts: Seq[FileFacts],
@@ -141,4 +228,31 @@ private[admin] object SealedIndexes {
             .flatMap(old => read.getOrElseUpdate(old, content(old)).of(file.path))
       }
   }
+}
+
+/** Looks at files. ''Crosses the wire'', with the scope. */
+private[admin] final class SealingTask(scope: ReadScope, wanted: List[WantedSummary], step: ProgressStep)
+    extends Serializable {
+
+  /** What is found in each file. */
+  def apply(files: Iterator[ListedFile], conf: Configuration): Iterator[(ListedFile, FileFacts)] = {
+    val shared = new SharedFacts
+    files.map(file => file -> shared.in(of(file, conf)))
+  }
+
+  private def of(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
+    step.counting(file.length)(FileFacts.of(scope, file, wanted, conf))
+  }
+}
+
+/**
+ * Makes equal descriptions of columns one object: a table of many files has few, and they are most of what is known of a
+ * file. They stay one object on their way to the driver.
+ */
+private[admin] final class SharedFacts {
+  private val known = mutable.HashMap.empty[AnyRef, AnyRef]
+
+  def in(facts: FileFacts): FileFacts = facts.copy(types = one(facts.types), columns = one(facts.columns))
+
+  private def one[A <: AnyRef](value: A): A = known.getOrElseUpdate(value, value).asInstanceOf[A]
 }

@@ -2,51 +2,90 @@ package io.pmeparquet.spark.admin.migration
 
 import java.util.Locale
 
-import org.apache.orc.OrcConf
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.types.StructType
 
-import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.orc.tail.{OrcTail, OrcType}
+import io.pmeparquet.orc.keys.{OrcKeyName, OrcScope}
+import io.pmeparquet.orc.tail.{OpenedOrc, OrcTail, OrcType}
+import io.pmeparquet.orc.OrcAdmission
+import io.pmeparquet.PmeErrors
+
+/**
+ * What a file of the source says about itself. ''Crosses the wire.''
+ *
+ * @param encrypted its encrypted leaf columns, by their names in Spark, each with a key
+ * @param bloom the leaf columns that have Bloom filters
+ */
+private[migration] final case class OrcFacts(
+    rows: Long,
+    encrypted: List[(List[String], OrcKeyName)],
+    bloom: List[List[String]]
+)
+
+/**
+ * Opens the footers of a file, and every encrypted column with its key: a migration that lacked a key would copy masks.
+ * ''Crosses the wire'', with the scope.
+ *
+ * @param table the columns in the catalog, with CHAR and VARCHAR as types; none for a path
+ * @param partitions names of the partition columns
+ */
+private[migration] final class OrcFileCheck(
+    scope: OrcScope,
+    table: Option[StructType],
+    partitions: List[String],
+    caseSensitive: Boolean
+) extends Serializable {
+  private val fit = table.map(new OrcTypeFit(_, caseSensitive))
+
+  /** @throws io.pmeparquet.PmeException if the file cannot be migrated */
+  def of(file: OrcFile, conf: Configuration): OrcFacts =
+    OpenedOrc.using(new Path(file.path), file.length, conf) { opened =>
+      requireMigratable(opened, conf)
+      facts(opened.tail, opened.bloomColumns)
+    }
+
+  private def requireMigratable(file: OpenedOrc, conf: Configuration): Unit = {
+    val tail = file.tail
+    OrcFileCheck.check(tail, table.isDefined, partitions, caseSensitive)
+    fit.flatMap(_.misfit(tail.types, OrcFileCheck.isPositional(tail))).foreach { case (column, why) =>
+      throw PmeErrors.migratedPartly(tail.file, column, why)
+    }
+    // All columns of the file, whether or not the table has them.
+    val wanted = tail.types.head.fieldNames.toList.zipWithIndex.map { case (name, at) =>
+      OrcAdmission.Wanted(name, at)
+    }
+    val refused = new OrcAdmission(scope, wanted, caseSensitive).check(file, 0, file.length, conf)
+    refused.headOption.foreach(one => throw one.denied)
+  }
+
+  private def facts(tail: OrcTail, bloom: Set[Int]) = OrcFacts(
+    tail.rows,
+    tail.protection.toList.flatMap { one =>
+      one.keys.map(key => nameOf(tail, one.column) -> OrcKeyName(key.name, key.version))
+    },
+    tail.types.toList.filter(column => column.isLeaf && bloom(column.id)).map(nameOf(tail, _))
+  )
+
+  private def nameOf(tail: OrcTail, column: OrcType): List[String] = {
+    val own = column.name.toList
+    if (!OrcFileCheck.isPositional(tail)) own
+    else {
+      val known = table.fold(Seq.empty[String])(_.fieldNames.toSeq)
+      val at = tail.types.head.fieldNames.indexOf(own.head)
+      known.lift(at).getOrElse(own.head) :: own.tail
+    }
+  }
+}
 
 /** What ORC files can have and a migration does not carry over, by name. */
-private[migration] object OrcRefusals {
+private[migration] object OrcFileCheck {
 
-  private val AcidDirectory = "(delete_delta|delta|base)_[0-9]+(_[0-9]+)*(_v[0-9]+)?".r
   private val AcidColumns =
     Seq("operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row")
-  private val Positions = OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute
-  private val PositionLevels = OrcConf.FORCE_POSITIONAL_EVOLUTION_LEVEL.getAttribute
 
   /** What ORC takes for no name, where Spark looks at the beginning only. */
   private val NoName = "_col[0-9]+".r
-
-  /** Whether Hive names directories of transactions like this. */
-  def isAcidDirectory(name: String): Boolean = AcidDirectory.pattern.matcher(name).matches()
-
-  def acid(where: String): PmeException = PmeErrors.notMigrated(
-    where,
-    "it is of a transactional table of Hive (ACID), whose rows come from several files together",
-    "In Hive, copy it to a table that is not transactional, and migrate that."
-  )
-
-  /**
-   * With columns by position, a column of a file is that of another name in the table, and so are keys.
-   *
-   * @param settings options and properties that ORC or Hive would find
-   */
-  def refusePositions(where: String, settings: Map[String, String]): Unit = {
-    def isSet(name: String, usual: String) =
-      settings.exists { case (key, value) =>
-        key.equalsIgnoreCase(name) && value != null && value.trim.toLowerCase(Locale.ROOT) != usual
-      }
-    Seq(Positions -> "false", PositionLevels -> "1").foreach { case (name, usual) =>
-      if (isSet(name, usual))
-        throw PmeErrors.notMigrated(
-          where,
-          s"$name is set, and a migration takes columns by their names",
-          "Remove it from the options, the session and the table. If the files have other names than the table, write them again."
-        )
-    }
-  }
 
   /**
    * @param isNamed whether a catalog names the columns of files that do not
@@ -58,8 +97,8 @@ private[migration] object OrcRefusals {
     if (root.kind != "STRUCT")
       throw refused(tail, s"its rows are of type ${root.kind}, and not of columns", "Leave it out.")
     if (root.fieldNames.map(_.toLowerCase(Locale.ROOT)) == AcidColumns.map(_.toLowerCase(Locale.ROOT)))
-      throw acid(tail.file)
-    if (tail.userMetadata.keys.exists(_.startsWith("hive.acid"))) throw acid(tail.file)
+      throw OrcSource.acid(tail.file)
+    if (tail.userMetadata.keys.exists(_.startsWith("hive.acid"))) throw OrcSource.acid(tail.file)
     if (root.fieldNames.isEmpty && tail.rows > 0)
       throw refused(
         tail,

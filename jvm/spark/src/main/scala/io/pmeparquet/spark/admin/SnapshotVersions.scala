@@ -2,22 +2,24 @@ package io.pmeparquet.spark.admin
 
 import scala.collection.JavaConverters._
 
+import org.apache.spark.sql.types.{LongType, StringType}
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.snapshot.Expiry
+import io.pmeparquet.snapshot.{Expiry, Version}
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshots.SessionSnapshots
 import io.pmeparquet.PmeErrors
 
 /**
- * Deletes old versions of a sealed table. `pme.expire_snapshots`, and in Scala
+ * The versions of a sealed table: `pme_snapshots` in SQL. It also deletes old ones: `pme.expire_snapshots`, and in Scala
  * {{{
- *   SnapshotExpiry.expire(spark, "s3a://…/table", Map("kms" -> "vault"), keep = 10)
+ *   SnapshotVersions.expire(spark, "s3a://…/table", Map("kms" -> "vault"), keep = 10)
  * }}}
  * ''Driver only.''
  */
-object SnapshotExpiry {
+object SnapshotVersions {
 
   /**
    * @param options those of a read
@@ -50,6 +52,34 @@ object SnapshotExpiry {
       options: java.util.Map[String, String],
       keep: Int
   ): ExpiredSnapshots = Progress.unwatching(expire(session, path, options.asScala.toMap, keep))
+
+  /** All versions with verified seals, the newest first; none for a table that is not sealed, unless the options require it. */
+  private[admin] def all(session: SparkSession, path: String, options: Map[String, String]): Seq[Version] = {
+    val conf = SparkAccess.hadoopConf(session, options)
+    val resolved = new ConfResolver(session).snapshots(options)
+    val table = TableFiles.qualified(path, conf)
+    SealedGuard.requireTable(table, conf)
+    val directory = resolved.directory(table)
+    val reader = resolved.snapshots(directory)
+    val versions = reader.all()
+    val seen = SessionSnapshots.of(session).seen
+    versions.headOption.fold(seen.requireNone(directory))(
+      seen.note(directory, _, reader.requireOwnHistory)(reader.continues)
+    )
+    versions
+  }
+
+  private[admin] val results: ResultRows[Version] = ResultRows
+    .of[Version]
+    .required("version", LongType)(_.number)
+    .required("digest", StringType)(_.digest)
+    .required("created", StringType)(_.manifest.created)
+    .required("creator", StringType)(_.manifest.creator)
+    .required("files", LongType)(_.manifest.files)
+    .required("rows", LongType)(_.manifest.rows)
+    .required("bytes", LongType)(_.manifest.bytes)
+    .required("algorithm", StringType)(_.algorithm)
+    .required("key", StringType)(_.key)
 }
 
 /**
