@@ -56,11 +56,8 @@ private[spark] object OptionOrigin {
   /**
    * @param hasMore whether options besides the table's own may come from another definition, such as the text of a view
    */
-  def of(table: CatalogTable, hasMore: Boolean): OptionOrigin = {
-    val id = table.identifier
-    val name = Seq(id.catalog.getOrElse("spark_catalog"), id.database.getOrElse("default"), id.table)
-    Stored(Some(name), entriesOf(table), hasMore)
-  }
+  def of(table: CatalogTable, hasMore: Boolean): OptionOrigin =
+    Stored(Some(TrustedTables.nameOf(table)), entriesOf(table), hasMore)
 
   private def entriesOf(table: CatalogTable): Set[(String, String)] =
     table.storage.properties.toSeq.map { case (option, value) =>

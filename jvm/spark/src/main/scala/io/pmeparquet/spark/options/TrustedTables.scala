@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.options
 
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.SparkSession
 
@@ -45,6 +46,12 @@ private[spark] final class TrustedTables(session: SparkSession) {
 private[spark] object TrustedTables {
   val Setting: String = FormatName.SessionPrefix + PmeOptions.TrustedTables.name
   private val Parts = 3
+
+  /** Catalog, database and table. */
+  def nameOf(table: CatalogTable): Seq[String] = {
+    val name = table.identifier
+    Seq(name.catalog.getOrElse("spark_catalog"), name.database.getOrElse("default"), name.table)
+  }
 
   /** The name as the setting takes it. */
   def spelled(name: Seq[String]): String =

@@ -22,19 +22,19 @@ private[spark] final class OptionsOfNames(session: SparkSession) extends Rule[Lo
   import OptionsOfNames._
 
   override def apply(plan: LogicalPlan): LogicalPlan = PmeSparkException.translated {
-    (plan +: plan.subqueriesAll).foreach(_.foreach {
-      case relation: UnresolvedRelation => judge(relation, "read")
+    PlanFields.nodes(plan).foreach {
+      case relation: UnresolvedRelation => check(relation, "read")
       case insert: InsertIntoStatement =>
         insert.table match {
-          case relation: UnresolvedRelation => judge(relation, "write")
+          case relation: UnresolvedRelation => check(relation, "write")
           case _ => ()
         }
       case _ => ()
-    })
+    }
     plan
   }
 
-  private def judge(relation: UnresolvedRelation, verb: String): Unit = if (!relation.options.isEmpty) {
+  private def check(relation: UnresolvedRelation, verb: String): Unit = if (!relation.options.isEmpty) {
     val names = relation.options.asCaseSensitiveMap().keySet.asScala.toSeq
     val asking = names.filter { name =>
       SettingNames.concerns(name) || OrcNames.concerns(name) ||

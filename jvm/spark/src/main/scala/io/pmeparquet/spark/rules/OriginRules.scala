@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{
   DataSource,
-  HadoopFsRelation,
   InsertIntoHadoopFsRelationCommand,
   LogicalRelation
 }
@@ -53,21 +52,18 @@ private[spark] final class NoteStatements(session: SparkSession) extends Rule[Lo
   override def apply(plan: LogicalPlan): LogicalPlan = {
     lazy val isStatement = AnalysisContext.get.nestedViewDepth == 0 && !Asker.isSqlFunction
     plan.resolveOperatorsUp {
-      case relation: LogicalRelation if relation.catalogTable.exists(hasMore(relation, _)) =>
+      case relation @ FileRelation(files, _) if relation.catalogTable.exists(hasMore(files.options, _)) =>
         val noted = PlanFields.withOurs(relation)(_.notedOnce(isStatement))
         if ((noted ne relation) && !isStatement) forget(relation)
         noted
       // Spark has made the write from a relation before this rule sees the relation.
-      case write: InsertIntoHadoopFsRelationCommand
-          if write.catalogTable.exists(OptionOrigin.hasMore(ConfResolver.spelled(write.options), _)) =>
+      case write: InsertIntoHadoopFsRelationCommand if write.catalogTable.exists(hasMore(write.options, _)) =>
         PlanFields.withOurs(write)(_.notedOnce(isStatement))
     }
   }
 
-  private def hasMore(relation: LogicalRelation, table: CatalogTable): Boolean = relation.relation match {
-    case files: HadoopFsRelation => OptionOrigin.hasMore(ConfResolver.spelled(files.options), table)
-    case _ => false
-  }
+  private def hasMore(options: Map[String, String], table: CatalogTable) =
+    OptionOrigin.hasMore(ConfResolver.spelled(options), table)
 
   /**
    * Spark 4.0 caches a relation with the options of its first use, and the next statement that names the table gets it.

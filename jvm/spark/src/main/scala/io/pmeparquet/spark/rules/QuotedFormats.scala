@@ -14,9 +14,10 @@ private[spark] object QuotedFormats extends Rule[LogicalPlan] {
       show.child match {
         case resolved: ResolvedTable =>
           quoted(resolved.table).fold(plan) { table =>
-            val fields = resolved.productIterator.map(_.asInstanceOf[AnyRef])
-            val changed = fields.map(field => if (field eq resolved.table) table else field)
-            show.withNewChildren(Seq(resolved.makeCopy(changed.toArray)))
+            val changed = PlanFields.replaced(resolved) {
+              case field: AnyRef if field eq resolved.table => table
+            }
+            show.withNewChildren(Seq(changed))
           }
         case _ => plan
       }

@@ -14,7 +14,7 @@ import io.pmeparquet.spark.session.{FormatName, SparkAccess}
  */
 private[spark] object SessionSetup extends SessionRules {
   private val rules = Seq(
-    HiveSerdes,
+    HiveTables,
     UseOrcKeys,
     TellOrigins,
     UseSnapshots,
