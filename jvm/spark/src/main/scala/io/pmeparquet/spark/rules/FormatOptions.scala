@@ -98,8 +98,8 @@ private[spark] object FormatOptions {
     // What the optimizer has made of it: only sessions without our extension are checked so late.
     case scan: DataSourceV2ScanRelation => ofV2(scan.relation, Map.empty)
     case relation: HiveTableRelation => Seq(ofTable(relation.tableMeta))
-    // Spark has moved the class of a stream's relation between versions, so this does not name it.
-    case leaf: LeafNode => leaf.productIterator.collect { case source: DataSource => ofSource(source) }.toSeq
+    case leaf: LeafNode =>
+      PlanFields.sourceOf(leaf).map(source => ofProvider(source.className, source.options)).toSeq
     case _ => Nil
   }
 
@@ -149,8 +149,6 @@ private[spark] object FormatOptions {
       stores = classesOf(storage).exists(isFileName),
       isOrc = classesOf(storage).exists(isOrcName)
     )(false)
-
-  private def ofSource(source: DataSource) = ofProvider(source.className, source.options)
 
   /** A catalog's table. */
   def ofTable(table: CatalogTable): FormatOptions =

@@ -21,7 +21,7 @@ import io.pmeparquet.options.{
   TellingOptions,
   UnknownOptions
 }
-import io.pmeparquet.spark.options.TrustedTables
+import io.pmeparquet.spark.options.{OptionOrigin, TrustedTables}
 import io.pmeparquet.spark.read.OurFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -135,7 +135,7 @@ private[spark] object HiveTables extends Rule[LogicalPlan] {
       }
     if (chosen.nonEmpty || others.nonEmpty) {
       lazy val conf = SparkAccess.hadoopConf(session, Map.empty)
-      val full = TrustedTables.nameOf(table)
+      val full = OptionOrigin.nameOf(table)
       (chosen ++ (if (CryptoFactory.isOurs(conf)) others else Nil))
         .find { case (name, value) => conf.getRaw(name) != value }
         .filterNot(_ => new TrustedTables(session).contains(full))

@@ -9,11 +9,7 @@ import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.{
-  DataSource,
-  InsertIntoHadoopFsRelationCommand,
-  LogicalRelation
-}
+import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, LogicalRelation}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
@@ -91,20 +87,15 @@ private[spark] object StreamOrigin {
     } yield stream.getClass.getMethod("analyzedPlan").invoke(stream).asInstanceOf[LogicalPlan]
 
   private def of(plan: LogicalPlan): OptionOrigin = {
-    val tables = plan.collectLeaves().flatMap(sourceOf).flatMap(_.catalogTable)
+    val tables = plan.collectLeaves().flatMap(PlanFields.sourceOf(_)).flatMap(_.catalogTable)
     // Spark 3.5 does not always keep the table, but it keeps the name.
     val named = plan.collect {
       case alias: SubqueryAlias if alias.identifier.qualifier.nonEmpty =>
-        alias.collectLeaves().flatMap(sourceOf)
+        alias.collectLeaves().flatMap(PlanFields.sourceOf(_))
     }.flatten
     if (tables.isEmpty && named.isEmpty) OptionOrigin.Frame
     else if (tables.size == 1) OptionOrigin.of(tables.head, hasMore = true)
     else OptionOrigin.Unknown
-  }
-
-  /** The source of a streaming relation, whose class has moved between packages. */
-  private def sourceOf(leaf: LogicalPlan): Option[DataSource] = leaf.productIterator.collectFirst {
-    case source: DataSource => source
   }
 
   // Spark does not make this public.

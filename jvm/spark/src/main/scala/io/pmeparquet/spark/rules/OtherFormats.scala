@@ -6,10 +6,12 @@ import java.util.Locale
 import scala.collection.JavaConverters._
 
 import org.apache.parquet.crypto.{DecryptionPropertiesFactory, EncryptionPropertiesFactory}
-import org.apache.spark.sql.catalyst.catalog.CatalogTable
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
+import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
+import org.apache.spark.sql.catalyst.plans.logical.{InsertIntoStatement, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
+import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.execution.streaming.sources.WriteToMicroBatchDataSourceV1
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
@@ -205,14 +207,14 @@ private[spark] final class ResolvedFactory(session: => SparkSession) {
         .filter(OrcNames.concerns)
         .foreach(name => OrcNames.check(SettingNames.bare(name)))
       if (SparkAccess.sqlConf(session).getAllConfs.keys.exists(name => OrcNames.concerns(name)))
-        refuseUnheard(LateSettings(session, OrcNames.concerns).of(resolved), statement, ofLate)
+        refuseUnheard(LateSettings.of(session, resolved, OrcNames.concerns), statement, ofLate)
       if (isWrite && names.nonEmpty && resolved.get(OrcNames.Encrypt, "").trim.isEmpty)
         throw PmeErrors.orcInPlaintext(statement, names)
     }
 
     def requireFit(): Unit = if (names.nonEmpty) {
       names.map(SettingNames.bare).foreach(SettingNames.check)
-      refuseUnheard(LateSettings(session, asks).of(resolved), statement, ofLate)
+      refuseUnheard(LateSettings.of(session, resolved, asks), statement, ofLate)
       val lost = ofNode.toSeq.collect { case (name, value) if isLost(name, value) => name }
       refuseUnheard(lost, statement, if (found.reaches) ofLate else ofSink)
       if (isWrite && !factory.contains(FormatName.CryptoFactoryClass)) requireNotEmpty()
@@ -272,4 +274,68 @@ private object ResolvedFactory {
   )
 
   private def asks(name: String) = SettingNames.concerns(name)
+}
+
+/**
+ * Refuses options that ask for encryption where Spark drops them when it resolves a name: those of a table of Hive, or of a
+ * view (`spark.read.options(…).table(name)`, `INSERT INTO name WITH (…)`). The rule runs before names are resolved, and
+ * sees Spark's hints only by chance. ''Driver only.''
+ */
+private[spark] final class OptionsOfNames(session: SparkSession) extends Rule[LogicalPlan] {
+  import OptionsOfNames._
+
+  override def apply(plan: LogicalPlan): LogicalPlan = PmeSparkException.translated {
+    PlanFields.nodes(plan).foreach {
+      case relation: UnresolvedRelation => check(relation, "read")
+      case insert: InsertIntoStatement =>
+        insert.table match {
+          case relation: UnresolvedRelation => check(relation, "write")
+          case _ => ()
+        }
+      case _ => ()
+    }
+    plan
+  }
+
+  private def check(relation: UnresolvedRelation, verb: String): Unit = if (!relation.options.isEmpty) {
+    val names = relation.options.asCaseSensitiveMap().keySet.asScala.toSeq
+    val asking = names.filter { name =>
+      SettingNames.concerns(name) || OrcNames.concerns(name) ||
+      TellingOptions.among(Seq(name), parquetEncrypts = false).nonEmpty
+    }
+    if (asking.nonEmpty && isDropping(relation.multipartIdentifier))
+      throw PmeErrors.settingsNotHeard(
+        s"$verb of '${relation.multipartIdentifier.mkString(".")}'",
+        asking.sorted,
+        Reason,
+        Remedy
+      )
+  }
+
+  private def isDropping(name: Seq[String]): Boolean = {
+    val catalog = session.sessionState.catalog
+    catalog.isTempView(name) || identifier(name).exists { table =>
+      catalog.tableExists(table) && {
+        val found = catalog.getTableMetadata(table)
+        found.tableType == CatalogTableType.VIEW || found.provider.forall(_.equalsIgnoreCase("hive"))
+      }
+    }
+  }
+
+  /** The name in the catalog of the session, if it is one. */
+  private def identifier(name: Seq[String]): Option[TableIdentifier] = {
+    def isCurrent = session.catalog.currentCatalog() == SessionCatalog
+    name match {
+      case Seq(table) if isCurrent => Some(TableIdentifier(table))
+      case Seq(database, table) if isCurrent => Some(TableIdentifier(table, Some(database)))
+      case Seq(SessionCatalog, database, table) => Some(TableIdentifier(table, Some(database)))
+      case _ => None
+    }
+  }
+}
+
+private object OptionsOfNames {
+  private val SessionCatalog = "spark_catalog"
+  private val Reason = "Spark drops the options of a table of Hive, and of a view"
+  private val Remedy = "Set them in the session, read or write by path, or remove them."
 }

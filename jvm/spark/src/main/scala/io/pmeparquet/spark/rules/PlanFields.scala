@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNode
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.datasources.{
+  DataSource,
   FileFormat,
   HadoopFsRelation,
   InsertIntoHadoopFsRelationCommand,
@@ -25,6 +26,11 @@ private[spark] object PlanFields {
 
   /** All nodes of a plan and its subqueries. */
   def nodes(plan: LogicalPlan): Seq[LogicalPlan] = plan.collectWithSubqueries { case node => node }
+
+  /** The source of a streaming relation. Spark has moved the class of the relation between versions. */
+  def sourceOf(leaf: LogicalPlan): Option[DataSource] = leaf.productIterator.collectFirst {
+    case source: DataSource => source
+  }
 
   /** A copy with other fields; the node itself if no field is another one. */
   def replaced[T <: TreeNode[T]](node: TreeNode[T])(change: PartialFunction[Any, Any]): T = {

@@ -185,14 +185,14 @@ private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: (
 private[spark] object SealedStreams {
   def check(session: SparkSession, plan: LogicalPlan): Unit = plan match {
     case write: WriteToStream =>
-      write.inputQuery.collectLeaves().flatMap(sourceOf).foreach { source =>
-        PmeSparkException.translated(requireWhole(session, source))
-      }
+      for (leaf <- write.inputQuery.collectLeaves(); source <- PlanFields.sourceOf(leaf))
+        if (FormatName.names(source.className))
+          PmeSparkException.translated(requireWhole(session, source))
     case _ => ()
   }
 
   private def requireWhole(session: SparkSession, source: DataSource): Unit = {
-    // A table of the catalog may name no KMS, so its options are judged where its batches are read.
+    // A table of the catalog may name no KMS, so its options are checked where its batches are read.
     val options = ConfResolver.spelled(source.options)
     val paths = source.paths ++ options.collect { case (name, path) if name.equalsIgnoreCase("path") => path }
     val origin =
@@ -200,9 +200,5 @@ private[spark] object SealedStreams {
     paths.distinct.foreach { path =>
       new SnapshotReads(session, new ConfResolver(session, origin), options).requireWhole(new Path(path))
     }
-  }
-
-  private def sourceOf(leaf: LogicalPlan): Option[DataSource] = leaf.productIterator.collectFirst {
-    case source: DataSource if FormatName.names(source.className) => source
   }
 }

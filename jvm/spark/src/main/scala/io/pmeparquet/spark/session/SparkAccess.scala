@@ -5,6 +5,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.SPARK_VERSION
 
 /** What the format asks of a session. It compiles unchanged for every Spark version. */
 private[spark] object SparkAccess {
@@ -56,4 +57,22 @@ private[spark] object SparkAccess {
   }
 
   private val PathOptions = Set("path", "paths")
+}
+
+/**
+ * Differences between Spark versions that only the version number shows. If a class or member shows a difference, we
+ * look for that instead: a vendor's Spark may have it under another version.
+ */
+private[spark] object SparkVersions {
+
+  /** Spark 4 added RPC over TLS; older versions ignore the setting. */
+  def hasRpcOverTls(version: String): Boolean = !isThree(version)
+
+  /** Whether a relation in the text of a view may have options besides its table's: since Spark 4. */
+  val viewsMayHaveOptions: Boolean = !isThree(SPARK_VERSION)
+
+  /** Whether the session of a `DataFrameReader` is the active one while it creates a relation: since Spark 4. */
+  val readersAreActive: Boolean = !isThree(SPARK_VERSION)
+
+  private def isThree(version: String) = version.startsWith("3.")
 }
