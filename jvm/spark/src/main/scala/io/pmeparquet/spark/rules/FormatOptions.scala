@@ -123,18 +123,15 @@ private[spark] object FormatOptions {
     case other => UseOrcKeys.isSparks(other)
   }
 
-  private def isOrcName(name: String) =
-    name.toLowerCase(Locale.ROOT).split("[^a-z]+").exists(_.startsWith("orc"))
+  private def words(name: String) = name.toLowerCase(Locale.ROOT).split("[^a-z]+")
+
+  private def isOrcName(name: String) = words(name).exists(_.startsWith("orc"))
 
   private def isFileFormat(format: FileFormat) =
     format.isInstanceOf[ParquetFileFormat] || isFileName(format.getClass.getSimpleName)
 
   /** Whether a provider, a class or a SerDe has Parquet or ORC in its name. */
-  private def isFileName(name: String) =
-    name
-      .toLowerCase(Locale.ROOT)
-      .split("[^a-z]+")
-      .exists(word => word.contains("parquet") || word.startsWith("orc"))
+  private def isFileName(name: String) = isOrcName(name) || words(name).exists(_.contains("parquet"))
 
   private def classesOf(storage: CatalogStorageFormat) =
     Seq(storage.serde, storage.inputFormat, storage.outputFormat).flatten
@@ -240,7 +237,7 @@ private[spark] object StreamSinks {
 
   def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[OurFormat])
 
-  /** The directory of the list of files that a sink of ours keeps beside them. */
+  /** The directory of the list of files that a sink of ours keeps in theirs. */
   def log(sink: AnyRef): Path = fields(sink)
     .collectFirst { case path: Path if path.getName == SealedTable.StreamLog => path }
     .getOrElse(throw new IllegalStateException("internal error: this Spark's sink keeps its path elsewhere"))

@@ -25,11 +25,6 @@ private[spark] object SparkAccess {
     sqlConf(session).getAllConfs.keysIterator ++
       session.sparkContext.hadoopConfiguration.iterator.asScala.map(_.getKey)
 
-  /** Whether the session's Hadoop configuration, which this does not copy, has values whose names begin so. */
-  def hasHadoopValues(session: SparkSession, prefix: String): Boolean =
-    sqlConf(session).getAllConfs.keysIterator.exists(_.startsWith(prefix)) ||
-      !session.sparkContext.hadoopConfiguration.getPropsWithPrefix(prefix).isEmpty
-
   /** The value of an option, in any case, or else of the session's Hadoop configuration. */
   def valueOf(session: SparkSession, options: Map[String, String], name: String): Option[String] =
     options
