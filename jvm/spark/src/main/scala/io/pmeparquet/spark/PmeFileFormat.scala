@@ -4,13 +4,13 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.mapreduce.Job
 import org.apache.spark.sql.connector.catalog.Table
-import org.apache.spark.sql.execution.datasources.OutputWriterFactory
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriterFactory}
+import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.options.{Asker, FormatOrigin}
-import io.pmeparquet.spark.read.{EncryptedFormat, FormatState, SessionRules}
+import io.pmeparquet.spark.options.{Asker, FormatOrigin, OptionOrigin}
+import io.pmeparquet.spark.read.{EncryptedFormat, EncryptedTable, FormatState, SessionRules}
 import io.pmeparquet.spark.rules.SessionSetup
 import io.pmeparquet.spark.write.EncryptedWrite
 
@@ -54,4 +54,24 @@ class PmeFileFormat private (state: FormatState) extends EncryptedFormat(state) 
     EncryptedWrite.prepare(session, origin, prepared, writeSeal, job, options, dataSchema)(
       super.prepareWrite(session, job, options, dataSchema)
     )
+}
+
+/**
+ * The V2 side of the format, for reads that Spark's V2 scan serves better (aggregate push-down). It has no write
+ * capability, so Spark sends writes to [[PmeFileFormat]]. [[EncryptedTable]] reads. ''Driver only.''
+ */
+class PmeTable(
+    override val name: String,
+    session: SparkSession,
+    tableOptions: CaseInsensitiveStringMap,
+    paths: Seq[String],
+    userSchema: Option[StructType],
+    origin: OptionOrigin
+) extends EncryptedTable(session, tableOptions, paths, userSchema, origin) {
+
+  private[spark] override def sessionRules: SessionRules = SessionSetup
+
+  override def fallbackFileFormat: Class[_ <: FileFormat] = classOf[PmeFileFormat]
+
+  override def supportsDataType(dataType: DataType): Boolean = new PmeFileFormat().supportDataType(dataType)
 }

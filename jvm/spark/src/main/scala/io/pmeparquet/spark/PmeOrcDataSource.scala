@@ -35,3 +35,8 @@ class PmeOrcDataSource extends OrcDataSourceV2 with OurSource {
       origin: OptionOrigin
   ): Table = new PmeOrcTable(name, sparkSession, options, paths, schema, origin)
 }
+
+/** `pme_orc`: the same source by a name that SQL reads without backquotes. */
+final class PmeOrcInSql extends PmeOrcDataSource {
+  override def shortName(): String = FormatName.OrcInSql
+}

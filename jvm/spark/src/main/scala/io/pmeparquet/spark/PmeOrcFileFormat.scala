@@ -1,7 +1,12 @@
 package io.pmeparquet.spark
 
-import io.pmeparquet.spark.options.{Asker, FormatOrigin}
-import io.pmeparquet.spark.orc.{OrcFormat, OrcState}
+import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.spark.options.{Asker, FormatOrigin, OptionOrigin}
+import io.pmeparquet.spark.orc.{EncryptedOrcTable, OrcFormat, OrcState}
 import io.pmeparquet.spark.read.SessionRules
 import io.pmeparquet.spark.rules.SessionSetup
 
@@ -21,4 +26,25 @@ class PmeOrcFileFormat private (state: OrcState) extends OrcFormat(state) {
   private[spark] override def of(state: OrcState): PmeOrcFileFormat = new PmeOrcFileFormat(state)
 
   private[spark] override def sessionRules: SessionRules = SessionSetup
+}
+
+/**
+ * The V2 side of encrypted ORC, for reads with `scan=v2`. It has no write capability, so Spark sends writes to
+ * [[PmeOrcFileFormat]]. [[EncryptedOrcTable]] reads. ''Driver only.''
+ */
+class PmeOrcTable(
+    override val name: String,
+    session: SparkSession,
+    tableOptions: CaseInsensitiveStringMap,
+    paths: Seq[String],
+    userSchema: Option[StructType],
+    origin: OptionOrigin
+) extends EncryptedOrcTable(session, tableOptions, paths, userSchema) {
+
+  private[spark] override lazy val format: OrcFormat =
+    new PmeOrcFileFormat().withOrigin(_ => origin).asInstanceOf[OrcFormat]
+
+  override def fallbackFileFormat: Class[_ <: FileFormat] = classOf[PmeOrcFileFormat]
+
+  override def supportsDataType(dataType: DataType): Boolean = format.supportDataType(dataType)
 }

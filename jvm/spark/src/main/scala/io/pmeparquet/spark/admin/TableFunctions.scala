@@ -69,14 +69,13 @@ private[spark] object TableFunctions {
   }
 
   /** A function that changes a table, with options and nothing else. */
-  private[spark] def changing(name: String, what: String, schema: StructType)(
-      change: (SparkSession, String, Map[String, String]) => Seq[Row]
+  private[spark] def changing[A](name: String, what: String, results: ResultRows[A])(
+      change: (SparkSession, String, Map[String, String]) => A
   ): Function =
-    ofPath(name, s"_FUNC_(path, options => map) - $what", Seq(Path, Options), schema) { arguments =>
-      val options = arguments.map(Options).getOrElse(Map.empty[String, String])
+    ofPath(name, s"_FUNC_(path, options => map) - $what", Seq(Path, Options), results) { arguments =>
       refuseInDefinition(name)
-      checkNames(options)
-      (session, path) => change(session, path, options)
+      val options = checked(arguments)
+      (session, path) => Seq(change(session, path, options))
     }
 
   private val Path = "path"

@@ -11,7 +11,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.file.EncryptedFiles
-import io.pmeparquet.spark.admin.{DeltaKeys, LoggedFiles}
+import io.pmeparquet.spark.admin.LoggedFiles
 import io.pmeparquet.spark.rules.ResolvedFactory
 import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}
 

@@ -63,13 +63,13 @@ object DeltaEncryption {
     TableFunctions.changing(
       "pme_delta_encrypt",
       "Encrypts a Delta table, and returns a row that says what was done and what is left to do.",
-      EncryptedDeltaTable.schema
-    )((session, table, options) => Seq(encrypt(session, table, options).row)),
+      EncryptedDeltaTable.results
+    )(encrypt(_, _, _)),
     TableFunctions.changing(
       "pme_delta_rotate",
       "Gives an encrypted Delta table new keys, and returns a row that says what was done and what is left to do.",
-      EncryptedDeltaTable.schema
-    )((session, table, options) => Seq(rotate(session, table, options).row))
+      EncryptedDeltaTable.results
+    )(rotate(_, _, _))
   )
 
   /** For Python. */

@@ -2,8 +2,9 @@ package io.pmeparquet.spark.delta
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
-import org.apache.spark.sql.{Encoders, Row}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{LongType, MapType, StringType}
+
+import io.pmeparquet.spark.admin.ResultRows
 
 /**
  * What [[DeltaEncryption]] did with a table, and what is left to do.
@@ -41,19 +42,29 @@ final case class EncryptedDeltaTable(
 
   /** For Python. */
   def json: String = EncryptedDeltaTable.mapper.writeValueAsString(this)
-
-  private[spark] def row: Row = Row.fromSeq(productIterator.map {
-    case Some(value) => value
-    case None => null
-    case value => value
-  }.toSeq)
 }
 
 object EncryptedDeltaTable {
   private val mapper = new ObjectMapper().registerModule(DefaultScalaModule)
 
-  /** That of a row. */
-  private[spark] lazy val schema: StructType = Encoders.product[EncryptedDeltaTable].schema
+  private[spark] val results: ResultRows[EncryptedDeltaTable] = {
+    val texts = MapType(StringType, StringType)
+    ResultRows
+      .of[EncryptedDeltaTable]
+      .required("path", StringType)(_.path)
+      .required("version_before", LongType)(_.version_before)
+      .required("version", LongType)(_.version)
+      .required("files_rewritten", LongType)(_.files_rewritten)
+      .required("files_written", LongType)(_.files_written)
+      .required("files", LongType)(_.files)
+      .optional("rows", LongType)(_.rows)
+      .required("columns", texts)(_.columns)
+      .required("properties", texts)(_.properties)
+      .required("named", ResultRows.Names)(_.named)
+      .required("readable", ResultRows.Names)(_.readable)
+      .required("left", ResultRows.Names)(_.left)
+      .required("statements", ResultRows.Names)(_.statements)
+  }
 
   private val Check = "spark.databricks.delta.retentionDurationCheck.enabled"
   // Delta 4 demands that commits are kept at least as long as deleted files, and compares only what one statement sets.

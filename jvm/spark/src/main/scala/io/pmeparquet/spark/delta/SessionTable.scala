@@ -7,7 +7,6 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.types.DataType
 
-import io.pmeparquet.spark.admin.DeltaKeys
 import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}
 import io.pmeparquet.PmeErrors
 

@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.options
 
+import java.util.concurrent.atomic.AtomicBoolean
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
@@ -7,29 +9,20 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
+import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, Secret}
 import io.pmeparquet.columns.ColumnKeys
-import io.pmeparquet.keys.{Kms, KmsUse}
-import io.pmeparquet.kms.KmsAccess
-import io.pmeparquet.options.{
-  Level,
-  Masking,
-  OptionValues,
-  PmeOptions,
-  ReadSettings,
-  SecretOptions,
-  Settings,
-  SnapshotSettings,
-  WriteSettings
-}
+import io.pmeparquet.keys.Kms
+import io.pmeparquet.options.{Masking, PmeOptions, ReadSettings, Settings, SnapshotSettings, WriteSettings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
-import io.pmeparquet.spark.keys.DriverRoute
+import io.pmeparquet.spark.decode.VectorizedLink
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
  * The one place where options become settings. Precedence: option of this read or write > session conf
- * `spark.datasource.pme-parquet.<option>` > Hadoop conf `parquet.encryption.*`. Every way into the format calls it.
+ * `spark.datasource.pme-parquet.<option>` > Hadoop conf `parquet.encryption.*`. Every way into the format calls it. It
+ * makes one [[ResolvedOptions]] of each map of options.
  *
  * ''Driver only'': it resolves references to secrets.
  *
@@ -40,9 +33,9 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   /** For options that the user gave to this operation. */
   def this(session: SparkSession) = this(session, OptionOrigin.Frame)
 
-  private val definition = new DefinitionOptions(session, origin)
-  private val sources = new OptionSources(session)
-  import sources.ours
+  private def resolved(options: Map[String, String]) = new ResolvedOptions(session, origin, options)
+
+  private def valuesOf(options: Map[String, String]) = resolved(options).values
 
   /** V1 is the default, because Spark offers most features on it. [[AggregatePushDown]] explains the exception. */
   def usesV2Scan(options: Map[String, String]): Boolean = Settings.scan(valuesOf(options)) == "v2"
@@ -70,15 +63,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
    * it does not copy Hadoop's configuration: the options that it depends on have no names there.
    */
   def masking(options: Map[String, String]): Option[Masking] =
-    Settings.masking(
-      new OptionValues(
-        Map(
-          Level.Option -> ours(options),
-          Level.SessionConf -> sources.ofSession,
-          Level.HadoopConf -> Map.empty[String, String]
-        )
-      )
-    )
+    Settings.masking(resolved(options).withoutHadoop)
 
   def read(options: Map[String, String]): ReadScope = read(options, identity)
 
@@ -97,33 +82,14 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   def readUnjudged(options: Map[String, String]): ReadScope = read(options, _.copy(columns = None))
 
   private def read(options: Map[String, String], change: ReadSettings => ReadSettings): ReadScope = {
-    val values = valuesOf(options)
-    val resolver = kmsResolver(options)
-    val stored = new OptionValues(Map(Level.Option -> ours(definition.in(options))))
-    val settings = DefinitionOptions.withoutKeyOfTable(settingsOf(values), stored)
-    checkPolicy(options, values)
-    Scopes.forRead(kmsUse(values, resolver), change(settings), resolver.conf)
-  }
-
-  /** If the session says how columns must be protected, a table cannot say otherwise. */
-  private def checkPolicy(options: Map[String, String], values: OptionValues): Unit = {
-    val stored = definition.in(options)
-    if (stored.nonEmpty)
-      definition
-        .rules(values)
-        .checkPolicy(
-          stored,
-          valuesOf(definition.without(options)),
-          values,
-          SparkAccess.sqlConf(session).caseSensitiveAnalysis
-        )
+    val found = resolved(options)
+    val settings = found.fileReadSettings
+    found.checkPolicy()
+    Scopes.forRead(found.kmsUse, change(settings), found.conf)
   }
 
   /** What a reader with these options accepts. */
-  def readSettings(options: Map[String, String]): ReadSettings = settingsOf(valuesOf(options))
-
-  private def settingsOf(values: OptionValues) =
-    Settings.forRead(values, SparkAccess.sqlConf(session).caseSensitiveAnalysis)
+  def readSettings(options: Map[String, String]): ReadSettings = resolved(options).readSettings
 
   /** Whether the options, the session or Hadoop's configuration name a KMS. */
   def namesKms(options: Map[String, String]): Boolean = {
@@ -138,24 +104,16 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   }
 
   /** The KMS that the options name. The driver calls it. */
-  def kms(options: Map[String, String]): Kms = {
-    val values = valuesOf(options)
-    val resolver = kmsResolver(options)
-    KmsAccess.open(resolver.resolve(values), resolver.conf)
-  }
+  def kms(options: Map[String, String]): Kms = resolved(options).openKms()
 
   /** The kind of the KMS that the options name: `keystore`, `vault`, … or a class. */
-  def kmsKind(options: Map[String, String]): String = kmsResolver(options).resolve(valuesOf(options)).kind
+  def kmsKind(options: Map[String, String]): String = resolved(options).kmsSettings.kind
 
   /** The secret that an argument of a call refers to. */
-  def secret(argument: String, reference: String): Secret = kmsResolver(Map.empty).secret(argument, reference)
+  def secret(argument: String, reference: String): Secret = resolved(Map.empty).secret(argument, reference)
 
   /** What the options say of snapshots. */
-  def snapshots(options: Map[String, String]): SnapshotResolver = {
-    val values = valuesOf(options)
-    val resolver = kmsResolver(options)
-    new SnapshotResolver(values, resolver, kmsUse(values, resolver), readSettings(options), kms(options))
-  }
+  def snapshots(options: Map[String, String]): SnapshotResolver = new SnapshotResolver(resolved(options))
 
   /**
    * The store of Xskipper's by which a read skips files. The read itself or its session names it, and never a stored
@@ -163,13 +121,13 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
    *
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the read accepts only what is signed
    */
-  def xskipperStore(options: Map[String, String]): Option[StoreResolver] =
-    ownValues(options).text(PmeOptions.XskipperStore).map(_.trim).filter(_.nonEmpty).map { directory =>
-      val values = valuesOf(options)
-      SnapshotSettings.of(values).requireUnsignedAllowed()
-      val resolver = kmsResolver(options)
-      new StoreResolver(directory, kmsUse(values, resolver), settingsOf(values), resolver.conf)
+  def xskipperStore(options: Map[String, String]): Option[StoreResolver] = {
+    val found = resolved(options)
+    found.own.text(PmeOptions.XskipperStore).map(_.trim).filter(_.nonEmpty).map { directory =>
+      SnapshotSettings.of(found.values).requireUnsignedAllowed()
+      new StoreResolver(directory, found)
     }
+  }
 
   /** Whether a write with these options seals the table after its commit. */
   def sealsAfterWrite(options: Map[String, String]): Boolean =
@@ -180,44 +138,12 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
    *
    * @param property wrapped master keys in a property of the table
    */
-  def orc(options: Map[String, String], property: Option[String] = None): OrcResolver = {
-    val values = valuesOf(options)
-    val resolver = kmsResolver(options)
-    new OrcResolver(
-      values,
-      ownValues(options),
-      property,
-      resolver,
-      kmsUse(values, resolver),
-      checkPolicy(options, values),
-      definition.isOfTrustedTable,
-      SparkAccess.sqlConf(session).caseSensitiveAnalysis
-    )
-  }
-
-  /** The values that the user or the session gives. */
-  private def ownValues(options: Map[String, String]) = new OptionValues(
-    Map(
-      Level.Option -> ours(definition.without(options)),
-      Level.SessionConf -> sources.ofSession,
-      Level.HadoopConf -> Map.empty[String, String]
-    )
-  )
+  def orc(options: Map[String, String], property: Option[String] = None): OrcResolver =
+    new OrcResolver(resolved(options), property)
 
   /** The property of tables in which options say that wrapped master keys are. A table's definition cannot say so. */
   def orcKeyProperty(options: Map[String, String]): Option[String] =
-    ownValues(options).text(PmeOptions.OrcKeyProperty).map(_.trim).filter(_.nonEmpty)
-
-  /** A KMS sees no option from a stored definition, unless the session trusts the table. */
-  private def kmsResolver(options: Map[String, String]): KmsResolver =
-    new KmsResolver(session, definition.without(options), definition.in(options).keySet)
-
-  private def kmsUse(values: OptionValues, resolver: KmsResolver): KmsUse = {
-    val fromDriver = values.choice(PmeOptions.CallFrom) == "driver"
-    val settings = resolver.resolve(values)
-    DriverRoute.warnWhereReadable(session)
-    KmsUse(settings, if (fromDriver) Some(DriverRoute.open()) else None)
-  }
+    resolved(options).own.text(PmeOptions.OrcKeyProperty).map(_.trim).filter(_.nonEmpty)
 
   /** @param conf the job's */
   def write(options: Map[String, String], conf: Configuration, outputPath: Path): WriteScope =
@@ -232,27 +158,10 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
 
   /** The checked options of a write. This calls no KMS. */
   def writeSettings(options: Map[String, String], conf: Configuration): WriteSettings = {
-    val values = valuesOf(options)
+    val found = resolved(options)
     // If a write names neither keys nor a KMS, the error is about the keys.
-    Settings.requireKeys(values)
-    Settings.forWrite(
-      values,
-      kmsUse(values, kmsResolver(options)),
-      SparkAccess.sqlConf(session).caseSensitiveAnalysis
-    )
-  }
-
-  private def valuesOf(options: Map[String, String]): OptionValues = {
-    checkNames(options)
-    val session = sources.ofSession
-    SecretOptions.requireReferences(session)
-    val below = Map[Level, Map[String, String]](
-      Level.SessionConf -> session,
-      Level.HadoopConf -> ours(sources.ofHadoop)
-    )
-    val stored = definition.in(options)
-    if (stored.nonEmpty) definition.rules(new OptionValues(below)).check(stored)
-    new OptionValues(below + (Level.Option -> ours(options)))
+    Settings.requireKeys(found.values)
+    Settings.forWrite(found.values, found.kmsUse, found.caseSensitive)
   }
 
   /** Fails if an option is unknown, or if this origin may not set it. */
@@ -262,7 +171,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   }
 
   /** See [[OptionSources.checkNames]]. */
-  def checkNames(options: Map[String, String]): Unit = sources.checkNames(options)
+  def checkNames(options: Map[String, String]): Unit = new OptionSources(session).checkNames(options)
 }
 
 object ConfResolver {
@@ -272,5 +181,22 @@ object ConfResolver {
   def spelled(options: Map[String, String]): Map[String, String] = options match {
     case insensitive: CaseInsensitiveMap[String @unchecked] => insensitive.originalMap
     case other => other
+  }
+}
+
+/** Whether this Spark has what the page pipeline needs. If not, this logs a warning once. ''Driver only.'' */
+private[spark] object PipelineCheck {
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+  private val warned = new AtomicBoolean
+
+  def fits(): Boolean = VectorizedLink.failure match {
+    case None => true
+    case Some(why) =>
+      if (warned.compareAndSet(false, true))
+        log.warn(
+          "reader=spark is used instead of reader=pages, because reader=pages does not work with this Spark: {}",
+          why
+        )
+      false
   }
 }

@@ -41,7 +41,7 @@ private[spark] object OptionOrigin {
       if (hasMore) options else options.filter(isEntry)
 
     /** Those of these options that may come from another definition than the table's. */
-    def beside(options: Map[String, String]): Map[String, String] =
+    def notOfTable(options: Map[String, String]): Map[String, String] =
       if (hasMore) options.filterNot(isEntry) else Map.empty
 
     // The catalog adds the path of the table's files.
@@ -56,10 +56,13 @@ private[spark] object OptionOrigin {
   /**
    * @param hasMore whether options besides the table's own may come from another definition, such as the text of a view
    */
-  def of(table: CatalogTable, hasMore: Boolean): OptionOrigin = {
+  def of(table: CatalogTable, hasMore: Boolean): OptionOrigin =
+    Stored(Some(nameOf(table)), entriesOf(table), hasMore)
+
+  /** Catalog, database and name. */
+  def nameOf(table: CatalogTable): Seq[String] = {
     val id = table.identifier
-    val name = Seq(id.catalog.getOrElse("spark_catalog"), id.database.getOrElse("default"), id.table)
-    Stored(Some(name), entriesOf(table), hasMore)
+    Seq(id.catalog.getOrElse("spark_catalog"), id.database.getOrElse("default"), id.table)
   }
 
   private def entriesOf(table: CatalogTable): Set[(String, String)] =
@@ -69,7 +72,7 @@ private[spark] object OptionOrigin {
 
   /** Whether these options include others than those in the table's definition and the path of its files. */
   def hasMore(options: Map[String, String], table: CatalogTable): Boolean =
-    Stored(None, entriesOf(table), hasMore = true).beside(options).nonEmpty
+    Stored(None, entriesOf(table), hasMore = true).notOfTable(options).nonEmpty
 
   /** Whether Spark is analysing the text of a view or function that a catalog keeps. */
   def isInDefinition: Boolean = {
@@ -96,7 +99,7 @@ private[spark] object Asker {
   /** A statement that creates a table from a query, or appends to an existing one. */
   case object TableOfQuery extends Asker
 
-  /** A caller that alone does not show the origin: the relation of a table, a batch of a stream, or unknown code. */
+  /** A caller that does not show the origin by itself: the relation of a table, a batch of a stream, or unknown code. */
   case object Other extends Asker
 
   private val Statements = Set(

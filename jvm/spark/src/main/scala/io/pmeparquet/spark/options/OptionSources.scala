@@ -4,6 +4,7 @@ import java.util.Locale
 
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.{
@@ -47,7 +48,7 @@ private[options] final class OptionSources(session: SparkSession) {
     session.sparkContext.hadoopConfiguration.iterator.asScala.map(_.getKey).foreach { name =>
       if (SessionNames.optionOf(name).isDefined) throw PmeErrors.sessionsInHadoop(name)
     }
-    val late = LateSettings(session, isJavas).of(session.sparkContext.hadoopConfiguration)
+    val late = LateSettings.of(session, session.sparkContext.hadoopConfiguration, isJavas)
     if (late.nonEmpty)
       throw PmeErrors.settingsNotHeard("pme-parquet", late, LateSettings.Why, LateSettings.Remedy)
   }
@@ -91,4 +92,28 @@ private object OptionSources {
     PmeOptions.DeltaPredicates -> "what the logs of its Delta tables may show",
     PmeOptions.DeltaProperties -> "which properties its Delta tables may have"
   )
+}
+
+/**
+ * Settings of a running session that begin with `spark.hadoop.`: Spark takes its prefix away only from what was set before
+ * it started. A value that the resolved configuration has as well, or that Spark started with, is not late.
+ * ''Driver only.''
+ */
+private[spark] object LateSettings {
+  val Why = "Spark takes spark.hadoop. away only from settings that it has when it starts"
+  val Remedy = "Set them without spark.hadoop. in a running session, or before Spark starts, or remove them."
+
+  /**
+   * The names, as they are spelt.
+   *
+   * @param asks which names count, without the prefix
+   */
+  def of(session: SparkSession, resolved: Configuration, asks: String => Boolean): Seq[String] =
+    SparkAccess.sqlConf(session).getAllConfs.toSeq.collect {
+      case (name, value)
+          if SettingNames.hasSparkPrefix(name) && asks(SettingNames.bare(name)) &&
+            resolved.getRaw(SettingNames.bare(name)) != value &&
+            session.sparkContext.getConf.get(name, null) != value =>
+        name
+    }
 }

@@ -6,38 +6,31 @@ import java.util.Arrays
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.keys.{Kms, KmsUse}
-import io.pmeparquet.options.{OptionValues, PmeOptions, ReadSettings, SnapshotSettings}
+import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.options.{PmeOptions, SnapshotSettings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 import io.pmeparquet.snapshot.{SnapshotDirectory, TableSnapshots, Version}
 import io.pmeparquet.snapshot.manifest.{HmacSealer, SealCheck, Sealer, SignatureSealer, VerifyKey}
+import io.pmeparquet.snapshot.xskipper.XskipperStore
 import io.pmeparquet.PmeErrors
 
 /**
  * What options say of snapshots: which ones a read accepts, and what seals a new one. Made by [[ConfResolver]]. ''Driver
  * only.''
- *
- * @param use the KMS of the options
- * @param read the settings of a read with these options
  */
-private[spark] final class SnapshotResolver(
-    values: OptionValues,
-    kms: KmsResolver,
-    use: => KmsUse,
-    read: => ReadSettings,
-    openKms: => Kms
-) {
-  val settings: SnapshotSettings = SnapshotSettings.of(values)
+private[spark] final class SnapshotResolver(options: ResolvedOptions) {
+  val settings: SnapshotSettings = SnapshotSettings.of(options.values)
 
-  def conf: Configuration = kms.conf
+  def conf: Configuration = options.conf
 
   /** Opens parts, and gets the keys of HMACs. */
-  lazy val scope: ReadScope = Scopes.forRead(use, TableSnapshots.acceptingParts(read), conf)
+  lazy val scope: ReadScope =
+    Scopes.forRead(options.kmsUse, TableSnapshots.acceptingParts(options.readSettings), conf)
 
-  lazy val kmsUse: KmsUse = use
+  lazy val kmsUse: KmsUse = options.kmsUse
 
   private lazy val verifyKey: Option[PublicKey] =
-    kms.secret(values, PmeOptions.VerifyKey).map(VerifyKey.ofPem(PmeOptions.VerifyKey.name, _))
+    options.secret(PmeOptions.VerifyKey).map(VerifyKey.ofPem(PmeOptions.VerifyKey.name, _))
 
   def directory(table: Path): SnapshotDirectory = new SnapshotDirectory(table, settings.location, conf)
 
@@ -51,14 +44,14 @@ private[spark] final class SnapshotResolver(
   private def snapshots(directory: SnapshotDirectory, key: Option[PublicKey]) = new TableSnapshots(
     directory,
     settings,
-    new SealCheck(key, settings.footerKey, read.allowedMasterKeys, scope.keySource(conf)),
+    new SealCheck(key, settings.footerKey, options.readSettings.allowedMasterKeys, scope.keySource(conf)),
     scope,
     conf
   )
 
   private lazy val signingKey =
-    values.text(PmeOptions.SigningKey).map(_.trim).filter(_.nonEmpty).map { id =>
-      id -> openKms.signingKey(id, s"option ${PmeOptions.SigningKey.name}")
+    options.values.text(PmeOptions.SigningKey).map(_.trim).filter(_.nonEmpty).map { id =>
+      id -> options.openKms().signingKey(id, s"option ${PmeOptions.SigningKey.name}")
     }
 
   /**
@@ -97,4 +90,28 @@ private[spark] final class SnapshotResolver(
         }
         new HmacSealer(key, scope.keySource(conf), before.filterNot(_.isSigned).map(_.key))
     }
+}
+
+/**
+ * What options say of a store of Xskipper's. Made by [[ConfResolver]]. ''Driver only.''
+ *
+ * @param options of the read, whose keys open the store
+ */
+private[spark] final class StoreResolver(text: String, options: ResolvedOptions) {
+
+  /** The directory of the store, qualified. */
+  val directory: Path =
+    try {
+      val path = new Path(text)
+      path.getFileSystem(options.conf).makeQualified(path)
+    } catch {
+      case _: IllegalArgumentException =>
+        throw PmeErrors.badOption(PmeOptions.XskipperStore.name, text, "the path of a directory")
+    }
+
+  /** The store, plaintext or encrypted. */
+  lazy val store: XskipperStore = {
+    val accepting = TableSnapshots.acceptingParts(options.readSettings).copy(allowPlaintextFiles = true)
+    new XskipperStore(directory, Scopes.forRead(options.kmsUse, accepting, options.conf), options.conf)
+  }
 }

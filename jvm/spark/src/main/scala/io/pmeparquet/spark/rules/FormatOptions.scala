@@ -1,9 +1,12 @@
 package io.pmeparquet.spark.rules
 
+import java.lang.reflect.InaccessibleObjectException
 import java.util.Locale
 
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
@@ -22,10 +25,13 @@ import org.apache.spark.sql.execution.streaming.sources.{
   WriteToMicroBatchDataSource,
   WriteToMicroBatchDataSourceV1
 }
+import org.apache.spark.sql.sources.DataSourceRegister
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedFileTable}
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName}
+import io.pmeparquet.spark.snapshots.SealedTable
 
 /**
  * The options that a node of a plan gives to a format. ''Driver only.''
@@ -41,7 +47,7 @@ import io.pmeparquet.spark.session.{DeltaClasses, FormatName}
 private[spark] final class FormatOptions(
     label: => String,
     val options: Map[String, String],
-    val isParquet: Boolean,
+    val isParquet: Boolean = true,
     val stores: Boolean = false,
     val reaches: Boolean = true,
     val isDeltas: Boolean = false,
@@ -59,7 +65,7 @@ private[spark] object FormatOptions {
   /** What a node writes, by format. */
   def writes(node: LogicalPlan): Seq[FormatOptions] = node match {
     case write: InsertIntoHadoopFsRelationCommand => Seq(ofFiles(write.fileFormat, write.options))
-    case save: SaveIntoDataSourceCommand => Seq(ofOther(FormatLabel.of(save.dataSource), save.options))
+    case save: SaveIntoDataSourceCommand => Seq(ofOther(labelOf(save.dataSource), save.options))
     case into: InsertIntoDataSourceCommand => into.logicalRelation.catalogTable.map(ofTable).toSeq
     case to: InsertIntoDataSourceDirCommand => Seq(ofProvider(to.provider, to.storage.properties))
     case create: CreateDataSourceTableCommand => Seq(ofTable(create.table))
@@ -85,25 +91,22 @@ private[spark] object FormatOptions {
 
   /** What a node reads, by format. */
   def reads(node: LogicalPlan): Seq[FormatOptions] = node match {
-    case relation: LogicalRelation =>
-      relation.relation match {
-        case files: HadoopFsRelation =>
-          Seq(ofFiles(files.fileFormat, files.options, DeltaClasses.isDeltas(files.location)))
-        case _ => relation.catalogTable.map(ofTable).toSeq
-      }
+    case FileRelation(files, format) =>
+      Seq(ofFiles(format, files.options, DeltaClasses.isDeltas(files.location)))
+    case relation: LogicalRelation => relation.catalogTable.map(ofTable).toSeq
     case relation: DataSourceV2Relation => ofV2(relation, Map.empty)
-    // What the optimizer has made of it: only sessions without our extension are judged so late.
+    // What the optimizer has made of it: only sessions without our extension are checked so late.
     case scan: DataSourceV2ScanRelation => ofV2(scan.relation, Map.empty)
     case relation: HiveTableRelation => Seq(ofTable(relation.tableMeta))
-    // Spark has moved the class of a stream's relation between versions, so this does not name it.
-    case leaf: LeafNode => leaf.productIterator.collect { case source: DataSource => ofSource(source) }.toSeq
+    case leaf: LeafNode =>
+      PlanFields.sourceOf(leaf).map(source => ofProvider(source.className, source.options)).toSeq
     case _ => Nil
   }
 
   private def ofFiles(format: FileFormat, options: Map[String, String], isOfDelta: Boolean = false) = {
     val isDeltas = isOfDelta || DeltaClasses.isDeltas(format)
     new FormatOptions(
-      FormatLabel.of(format),
+      labelOf(format),
       options,
       format.isInstanceOf[ParquetFileFormat],
       stores = !isDeltas && isFileFormat(format),
@@ -120,35 +123,29 @@ private[spark] object FormatOptions {
     case other => UseOrcKeys.isSparks(other)
   }
 
-  private def isOrcName(name: String) =
-    name.toLowerCase(Locale.ROOT).split("[^a-z]+").exists(_.startsWith("orc"))
+  private def words(name: String) = name.toLowerCase(Locale.ROOT).split("[^a-z]+")
+
+  private def isOrcName(name: String) = words(name).exists(_.startsWith("orc"))
 
   private def isFileFormat(format: FileFormat) =
     format.isInstanceOf[ParquetFileFormat] || isFileName(format.getClass.getSimpleName)
 
   /** Whether a provider, a class or a SerDe has Parquet or ORC in its name. */
-  private def isFileName(name: String) =
-    name
-      .toLowerCase(Locale.ROOT)
-      .split("[^a-z]+")
-      .exists(word => word.contains("parquet") || word.startsWith("orc"))
+  private def isFileName(name: String) = isOrcName(name) || words(name).exists(_.contains("parquet"))
 
   private def classesOf(storage: CatalogStorageFormat) =
     Seq(storage.serde, storage.inputFormat, storage.outputFormat).flatten
 
   private def ofOther(format: String, options: Map[String, String]) =
-    new FormatOptions(format, options, isParquet = true)(false)
+    new FormatOptions(format, options)(false)
 
   private def ofHive(storage: CatalogStorageFormat) =
     new FormatOptions(
       "hive",
       storage.properties,
-      isParquet = true,
       stores = classesOf(storage).exists(isFileName),
       isOrc = classesOf(storage).exists(isOrcName)
     )(false)
-
-  private def ofSource(source: DataSource) = ofProvider(source.className, source.options)
 
   /** A catalog's table. */
   def ofTable(table: CatalogTable): FormatOptions =
@@ -161,7 +158,6 @@ private[spark] object FormatOptions {
     new FormatOptions(
       provider,
       options,
-      isParquet = true,
       stores = isFileName(provider),
       isOrc = isOrc(provider)
     )(
@@ -184,9 +180,8 @@ private[spark] object FormatOptions {
     case v2: DataSourceV2Relation =>
       Seq(options, v2.options.asCaseSensitiveMap().asScala.toMap).map { found =>
         new FormatOptions(
-          FormatLabel.of(v2.table),
+          labelOf(v2.table),
           found,
-          isParquet = true,
           stores = isFile(v2.table),
           isOrc = v2.table.isInstanceOf[OrcTable]
         )(isOurs(v2.table))
@@ -194,15 +189,26 @@ private[spark] object FormatOptions {
     case _ => Seq(ofOther("of the table", options))
   }
 
-  private def ofSink(sink: AnyRef, options: Map[String, String]) =
+  private def ofSink(sink: AnyRef, options: Map[String, String]) = {
+    val formats = StreamSinks.formats(sink)
     new FormatOptions(
-      StreamSinks.nameOf(sink),
+      // A V1 sink is a table that throws if something asks for its name.
+      formats.headOption.fold(className(sink))(labelOf),
       options,
-      isParquet = true,
-      stores = StreamSinks.formats(sink).exists(isFileFormat),
+      stores = formats.exists(isFileFormat),
       reaches = false,
-      isOrc = StreamSinks.formats(sink).exists(isSparksOrc)
+      isOrc = formats.exists(isSparksOrc)
     )(StreamSinks.isOurs(sink))
+  }
+
+  /** The short name of a format, the provider of a table, or the name of the class. */
+  private def labelOf(format: AnyRef): String = format match {
+    case registered: DataSourceRegister => registered.shortName()
+    case table: Table => Option(table.properties.get("provider")).getOrElse(table.name)
+    case other => className(other)
+  }
+
+  private def className(format: AnyRef) = format.getClass.getSimpleName.stripSuffix("$")
 
   private def isFile(table: Table): Boolean = table match {
     case files: FileTable => isFileName(files.formatName)
@@ -213,4 +219,49 @@ private[spark] object FormatOptions {
     case _: EncryptedFileTable => true
     case other => Option(other.properties.get("provider")).exists(FormatName.names)
   }
+}
+
+/**
+ * The format and options of a stream's sink. Spark's file sink takes both and exposes neither, so this reads its
+ * fields. Each batch has the options in its plan as well; with this check a query fails when it starts. ''Driver
+ * only.''
+ */
+private[spark] object StreamSinks {
+
+  /** The options that the sink was given. */
+  def options(sink: AnyRef): Seq[Map[String, String]] = fields(sink).collect {
+    case options: Map[_, _] if options.forall(_._1.isInstanceOf[String]) =>
+      options.asInstanceOf[Map[String, String]]
+    case options: CaseInsensitiveStringMap => options.asCaseSensitiveMap().asScala.toMap
+  }
+
+  def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[EncryptedFileFormat])
+
+  /** The directory of the list of files that a sink of ours keeps in theirs. */
+  def log(sink: AnyRef): Path = fields(sink)
+    .collectFirst { case path: Path if path.getName == SealedTable.StreamLog => path }
+    .getOrElse(throw new IllegalStateException("internal error: this Spark's sink keeps its path elsewhere"))
+
+  def formats(sink: AnyRef): Seq[FileFormat] = fields(sink).collect { case format: FileFormat => format }
+
+  private def fields(sink: AnyRef): Seq[AnyRef] =
+    try
+      sink.getClass.getDeclaredFields.toSeq.flatMap { field =>
+        field.setAccessible(true)
+        Option(field.get(sink))
+      }
+    catch {
+      // A sink in a Java module that is closed to us is not one of Spark's.
+      case _: InaccessibleObjectException => Nil
+    }
+}
+
+/** Which crypto factory parquet-java finds in a Hadoop configuration. */
+private[spark] object CryptoFactory {
+
+  /** The name of its class. */
+  def of(conf: Configuration): Option[String] =
+    Option(conf.get(FormatName.CryptoFactorySetting)).filter(_.nonEmpty)
+
+  def isOurs(conf: Configuration): Boolean = of(conf).contains(FormatName.CryptoFactoryClass)
 }

@@ -2,8 +2,9 @@ package io.pmeparquet.spark.rules
 
 import java.util.Locale
 
-import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
+import org.apache.spark.sql.catalyst.catalog.{CatalogStorageFormat, CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.{
   CreateDataSourceTableAsSelectCommand,
   CreateDataSourceTableCommand
@@ -20,28 +21,45 @@ import io.pmeparquet.options.{
   TellingOptions,
   UnknownOptions
 }
-import io.pmeparquet.spark.options.TrustedTables
+import io.pmeparquet.spark.options.{OptionOrigin, TrustedTables}
 import io.pmeparquet.spark.read.EncryptedFileFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
 /**
- * Judges properties of tables that are written for parquet-java's crypto factory. Hive's SerDe adds all properties of a
- * table to the Hadoop configuration, where the session does not set them: they could choose the KMS, or let plaintext
- * files pass. Spark's own reader and writer of Hive tables adds those that begin with `parquet.`, and leaves out the
- * others: a key that they name would be no key. Of tables `USING parquet` it adds the options. ''Driver only.''
+ * What tables of Hive must not do to encryption.
+ *
+ * The check looks at properties of tables that are written for parquet-java's crypto factory. Hive's SerDe adds all
+ * properties of a table to the Hadoop configuration, where the session does not set them: they could choose the KMS, or
+ * let plaintext files pass. Spark's own reader and writer of Hive tables adds those that begin with `parquet.`, and leaves
+ * out the others: a key that they name would be no key. Of tables `USING parquet` it adds the options.
+ *
+ * The optimizer rule refuses ORC tables of Hive that ask for our keys and that Spark has left to Hive's SerDe. The SerDe
+ * writes what is to be encrypted in plaintext, and may show masks. ''Driver only.''
  */
-private[spark] object HiveTables {
+private[spark] object HiveTables extends Rule[LogicalPlan] {
   private val Hive = "hive"
   private val KeyNames = SettingNames.OfKeys.toSet
   // Where Hadoop's KMS and its files of credentials are.
   private val OfHadoop = Seq("hadoop.", "dfs.")
 
+  private val Convert = "spark.sql.hive.convertMetastoreOrc"
+  private val InsertingSettings = Seq(
+    Convert,
+    "spark.sql.hive.convertInsertingPartitionedTable",
+    "spark.sql.hive.convertInsertingUnpartitionedTable",
+    "spark.sql.hive.convertMetastoreCtas"
+  )
+  private val DirectorySettings = Seq(Convert, "spark.sql.hive.convertMetastoreInsertDir")
+
+  /** It creates the table and runs an insert, and this rule sees that one by itself. */
+  private val CreatesAndInserts = "CreateHiveTableAsSelectCommand"
+
   def check(session: => SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
-    (plan +: plan.subqueriesAll).foreach(_.foreach { node =>
+    PlanFields.nodes(plan).foreach { node =>
       writtenBy(node).foreach(requireNoNames)
-      judge(session, node)
-    })
+      checkProperties(session, node)
+    }
   }
 
   private def writtenBy(node: LogicalPlan): Seq[CatalogTable] = node match {
@@ -62,14 +80,13 @@ private[spark] object HiveTables {
     val keys = TellingOptions.ofKeys(table.properties.keys).toSet
     val names = table.properties.keys.filter { name =>
       keys.contains(name) || (isOrc && OrcNames.concerns(name) && !table.storage.properties.contains(name)) ||
-      (isOurs && (UnknownOptions.isKnown(name) || SettingNames
-        .concerns(name) || SessionNames.optionOf(name).isDefined))
+      (isOurs && (UnknownOptions.isKnown(name) || isTelling(name) || SessionNames.optionOf(name).isDefined))
     }
     if (names.nonEmpty)
       throw PmeErrors.propertiesNotHeard(table.identifier.unquotedString, names.toSeq.sorted)
   }
 
-  private def judge(session: => SparkSession, node: LogicalPlan): Unit = node match {
+  private def checkProperties(session: => SparkSession, node: LogicalPlan): Unit = node match {
     case read: HiveTableRelation => requireOwn(session, read.tableMeta, ofSerde(read.tableMeta))
     case HiveCommands(made @ _*) =>
       made.foreach {
@@ -81,23 +98,16 @@ private[spark] object HiveTables {
     case relation: LogicalRelation =>
       relation.catalogTable.filter(isSparks).foreach(table => requireOwn(session, table, ofSpark(table)))
     case write: InsertIntoHadoopFsRelationCommand if !write.fileFormat.isInstanceOf[EncryptedFileFormat] =>
-      write.catalogTable.foreach(judgeSparks(session, _))
+      write.catalogTable.foreach(checkSparks(session, _))
     case create: CreateDataSourceTableAsSelectCommand if !create.table.provider.exists(FormatName.names) =>
-      judgeSparks(session, create.table)
+      checkSparks(session, create.table)
     case _ => ()
   }
 
-  private def judgeSparks(session: => SparkSession, table: CatalogTable): Unit = {
+  private def checkSparks(session: => SparkSession, table: CatalogTable): Unit = {
     if (isSparks(table)) requireOwn(session, table, ofSpark(table))
-    val unread: String => Boolean = if (isHives(table)) isFactorys else isTelling
-    requireHeard(
-      session,
-      table,
-      table.provider.filterNot(_ => isHives(table)).getOrElse("parquet"),
-      always = true
-    )(
-      unread
-    )
+    val format = table.provider.filterNot(_ => isHives(table)).getOrElse("parquet")
+    requireHeard(session, table, format, always = true)(if (isHives(table)) isFactorys else isTelling)
   }
 
   private def isHives(table: CatalogTable) = table.provider.forall(_.equalsIgnoreCase(Hive))
@@ -125,7 +135,7 @@ private[spark] object HiveTables {
       }
     if (chosen.nonEmpty || others.nonEmpty) {
       lazy val conf = SparkAccess.hadoopConf(session, Map.empty)
-      val full = nameOf(table)
+      val full = OptionOrigin.nameOf(table)
       (chosen ++ (if (CryptoFactory.isOurs(conf)) others else Nil))
         .find { case (name, value) => conf.getRaw(name) != value }
         .filterNot(_ => new TrustedTables(session).contains(full))
@@ -168,10 +178,49 @@ private[spark] object HiveTables {
 
   private def isFactorys(name: String) = TellingOptions.ofFactory(Seq(name)).nonEmpty
 
-  private def nameOf(table: CatalogTable) = {
-    val name = table.identifier
-    Seq(name.catalog.getOrElse("spark_catalog"), name.database.getOrElse("default"), name.table)
+  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+
+  override def apply(plan: LogicalPlan): LogicalPlan = PmeSparkException.translated {
+    PlanFields.nodes(plan).foreach(checkSerde)
+    plan
   }
 
-  private def lower(name: String) = name.toLowerCase(Locale.ROOT)
+  private def checkSerde(node: LogicalPlan): Unit = node match {
+    case read: HiveTableRelation => refuseRead(read.tableMeta)
+    case HiveCommands(made @ _*) if node.getClass.getSimpleName != CreatesAndInserts =>
+      made.foreach {
+        case table: CatalogTable =>
+          val options = ofTable(table)
+          if (UseOrcKeys.asksUs(options, Some(table)))
+            refuseWrite(table.identifier.unquotedString, options, table.storage, InsertingSettings)
+        case storage: CatalogStorageFormat =>
+          val place = storage.locationUri.fold("INSERT OVERWRITE DIRECTORY")(_.toString)
+          if (UseOrcKeys.asksUs(storage.properties))
+            refuseWrite(place, storage.properties, storage, DirectorySettings)
+        case _ => ()
+      }
+    case _ => ()
+  }
+
+  private def ofTable(table: CatalogTable) = table.properties ++ table.storage.properties
+
+  private def refuseRead(table: CatalogTable): Unit =
+    if (isOrc(table.storage) && UseOrcKeys.asksUs(ofTable(table), Some(table)))
+      throw PmeErrors.orcReadByHive(table.identifier.unquotedString, Convert)
+
+  /** A write that asks for no encryption is Spark's own affair, as it is without the SerDe. */
+  private def refuseWrite(
+      where: String,
+      options: Map[String, String],
+      storage: CatalogStorageFormat,
+      settings: Seq[String]
+  ): Unit =
+    if (isOrc(storage) && UseOrcKeys.encrypts(options))
+      throw PmeErrors.orcWrittenByHive(where, settings.filter(isOff))
+
+  def isOrc(storage: CatalogStorageFormat): Boolean =
+    Seq(storage.serde, storage.inputFormat, storage.outputFormat).flatten.exists(lower(_).contains("orc"))
+
+  private def isOff(setting: String): Boolean =
+    SparkAccess.sqlConf(SparkSession.active).getConfString(setting, "true").equalsIgnoreCase("false")
 }

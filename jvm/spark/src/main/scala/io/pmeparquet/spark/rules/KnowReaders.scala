@@ -5,12 +5,13 @@ import scala.collection.JavaConverters._
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
 import org.apache.spark.sql.catalyst.plans.logical.{AnalysisHelper, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.orc.OrcTable
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetTable
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.SettingNames
@@ -33,11 +34,7 @@ private[spark] final class KnowReaders(session: SparkSession) extends Rule[Logic
   // The relation that Spark keeps for a table of the catalog was analysed before, and rules pass over such a plan.
   override def apply(plan: LogicalPlan): LogicalPlan = AnalysisHelper.allowInvokingTransformsInAnalyzer {
     plan.transformUp {
-      case relation: LogicalRelation if !relation.isStreaming =>
-        relation.relation match {
-          case files: HadoopFsRelation => known(relation, files)
-          case _ => relation
-        }
+      case relation @ FileRelation(files, _) if !relation.isStreaming => known(relation, files)
       case relation: DataSourceV2Relation =>
         relation.table match {
           case table: ParquetTable => marked(relation, table.sparkSession, isOrc = false)
@@ -48,7 +45,7 @@ private[spark] final class KnowReaders(session: SparkSession) extends Rule[Logic
     }
   }
 
-  private def known(relation: LogicalRelation, files: HadoopFsRelation): LogicalPlan = {
+  private def known(relation: LogicalPlan, files: HadoopFsRelation): LogicalPlan = {
     val reading = files.sparkSession
     def marked(isOrc: Boolean) =
       if (isOrc || mayDecrypt(reading, files.options.keys)) {
@@ -82,7 +79,10 @@ private[spark] final class KnowReaders(session: SparkSession) extends Rule[Logic
     else {
       val mark = ReaderIdentity.digest(reading)
       if (options.get(Mark).contains(mark)) relation
-      else PlanFields.withV2Options(relation, options + (Mark -> mark))
+      else
+        PlanFields.replaced(relation) { case _: CaseInsensitiveStringMap =>
+          new CaseInsensitiveStringMap((options + (Mark -> mark)).asJava)
+        }
     }
   }
 
@@ -93,19 +93,18 @@ private[spark] final class KnowReaders(session: SparkSession) extends Rule[Logic
   private def marked(relation: HiveTableRelation): LogicalPlan = {
     val table = relation.tableMeta
     val names = table.properties.keys ++ table.storage.properties.keys
-    if (!isOrc(table) && !mayDecrypt(session, names)) relation
+    if (!HiveTables.isOrc(table.storage) && !mayDecrypt(session, names)) relation
     else {
       val mark = s" $Mark=${ReaderIdentity.digest(session)}"
       if (table.createVersion.endsWith(mark)) relation
       else {
         val version = table.createVersion.split(s" $Mark=").headOption.getOrElse("") + mark
-        PlanFields.withTable(relation, PlanFields.copied(table, "createVersion", version))
+        PlanFields.replaced(relation) { case _: CatalogTable =>
+          PlanFields.copied(table, "createVersion", version)
+        }
       }
     }
   }
-
-  private def isOrc(table: CatalogTable) =
-    Seq(table.storage.serde, table.storage.inputFormat).flatten.exists(_.toLowerCase.contains("orc"))
 
   private def mayDecrypt(reading: SparkSession, names: Iterable[String]): Boolean =
     (names.iterator ++ SparkAccess.hadoopNames(reading)).exists(SettingNames.concerns)

@@ -9,12 +9,7 @@ import org.apache.spark.sql.catalyst.analysis.AnalysisContext
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.{
-  DataSource,
-  HadoopFsRelation,
-  InsertIntoHadoopFsRelationCommand,
-  LogicalRelation
-}
+import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, LogicalRelation}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
@@ -53,21 +48,18 @@ private[spark] final class NoteStatements(session: SparkSession) extends Rule[Lo
   override def apply(plan: LogicalPlan): LogicalPlan = {
     lazy val isStatement = AnalysisContext.get.nestedViewDepth == 0 && !Asker.isSqlFunction
     plan.resolveOperatorsUp {
-      case relation: LogicalRelation if relation.catalogTable.exists(hasMore(relation, _)) =>
+      case relation @ FileRelation(files, _) if relation.catalogTable.exists(hasMore(files.options, _)) =>
         val noted = PlanFields.withOurs(relation)(_.notedOnce(isStatement))
         if ((noted ne relation) && !isStatement) forget(relation)
         noted
       // Spark has made the write from a relation before this rule sees the relation.
-      case write: InsertIntoHadoopFsRelationCommand
-          if write.catalogTable.exists(OptionOrigin.hasMore(ConfResolver.spelled(write.options), _)) =>
+      case write: InsertIntoHadoopFsRelationCommand if write.catalogTable.exists(hasMore(write.options, _)) =>
         PlanFields.withOurs(write)(_.notedOnce(isStatement))
     }
   }
 
-  private def hasMore(relation: LogicalRelation, table: CatalogTable): Boolean = relation.relation match {
-    case files: HadoopFsRelation => OptionOrigin.hasMore(ConfResolver.spelled(files.options), table)
-    case _ => false
-  }
+  private def hasMore(options: Map[String, String], table: CatalogTable) =
+    OptionOrigin.hasMore(ConfResolver.spelled(options), table)
 
   /**
    * Spark 4.0 caches a relation with the options of its first use, and the next statement that names the table gets it.
@@ -95,20 +87,15 @@ private[spark] object StreamOrigin {
     } yield stream.getClass.getMethod("analyzedPlan").invoke(stream).asInstanceOf[LogicalPlan]
 
   private def of(plan: LogicalPlan): OptionOrigin = {
-    val tables = plan.collectLeaves().flatMap(sourceOf).flatMap(_.catalogTable)
+    val tables = plan.collectLeaves().flatMap(PlanFields.sourceOf(_)).flatMap(_.catalogTable)
     // Spark 3.5 does not always keep the table, but it keeps the name.
     val named = plan.collect {
       case alias: SubqueryAlias if alias.identifier.qualifier.nonEmpty =>
-        alias.collectLeaves().flatMap(sourceOf)
+        alias.collectLeaves().flatMap(PlanFields.sourceOf(_))
     }.flatten
     if (tables.isEmpty && named.isEmpty) OptionOrigin.Frame
     else if (tables.size == 1) OptionOrigin.of(tables.head, hasMore = true)
     else OptionOrigin.Unknown
-  }
-
-  /** The source of a streaming relation, whose class has moved between packages. */
-  private def sourceOf(leaf: LogicalPlan): Option[DataSource] = leaf.productIterator.collectFirst {
-    case source: DataSource => source
   }
 
   // Spark does not make this public.

@@ -2,74 +2,54 @@ package io.pmeparquet.spark.rules
 
 import java.lang.reflect.Modifier
 
-import scala.collection.JavaConverters._
-
-import org.apache.spark.sql.catalyst.catalog.{CatalogTable, HiveTableRelation}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreeNode
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.datasources.{
+  DataSource,
   FileFormat,
   HadoopFsRelation,
-  InsertIntoHadoopFsRelationCommand
+  InsertIntoHadoopFsRelationCommand,
+  LogicalRelation
 }
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.execution.SparkPlan
 
 import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedFormat}
 
 /**
- * Replaces the format in Spark's case classes. They have more fields in each version, so this finds fields by their
- * type.
+ * Finds the nodes of a plan, and replaces what is in them. Spark's case classes have more fields in each version, so this
+ * finds fields by their type or value. ''Driver only.''
  */
 private[spark] object PlanFields {
 
+  /** All nodes of a plan and its subqueries. */
+  def nodes(plan: LogicalPlan): Seq[LogicalPlan] = plan.collectWithSubqueries { case node => node }
+
+  /** The source of a streaming relation. Spark has moved the class of the relation between versions. */
+  def sourceOf(leaf: LogicalPlan): Option[DataSource] = leaf.productIterator.collectFirst {
+    case source: DataSource => source
+  }
+
+  /** A copy with other fields; the node itself if no field is another one. */
+  def replaced[T <: TreeNode[T]](node: TreeNode[T])(change: PartialFunction[Any, Any]): T = {
+    val fields = node.productIterator.map(_.asInstanceOf[AnyRef]).toArray
+    val others = fields.map(field => change.applyOrElse(field, identity[Any]).asInstanceOf[AnyRef])
+    val isSame = fields.indices.forall(place => fields(place) eq others(place))
+    if (isSame) node.asInstanceOf[T] else node.makeCopy(others)
+  }
+
   /** Replaces the files of a relation. */
   def withRelation(node: LogicalPlan)(change: HadoopFsRelation => HadoopFsRelation): LogicalPlan =
-    node.makeCopy(node.productIterator.map {
-      case files: HadoopFsRelation => change(files)
-      case other => other.asInstanceOf[AnyRef]
-    }.toArray)
+    replaced(node) { case files: HadoopFsRelation => change(files) }
 
   /** Replaces the options of a relation or a write. */
   def withOptions(
       node: LogicalPlan
-  )(change: Map[String, String] => Map[String, String]): LogicalPlan = {
-    def changed(files: HadoopFsRelation) = files.copy(options = change(files.options))(files.sparkSession)
-    node match {
-      case write: InsertIntoHadoopFsRelationCommand => write.copy(options = change(write.options))
-      case _ => withRelation(node)(changed)
-    }
-  }
-
-  /** Replaces the options of a relation of a V2 table. */
-  def withV2Options(relation: DataSourceV2Relation, options: Map[String, String]): LogicalPlan =
-    relation.makeCopy(relation.productIterator.map {
-      case _: CaseInsensitiveStringMap => new CaseInsensitiveStringMap(options.asJava)
-      case other => other.asInstanceOf[AnyRef]
-    }.toArray)
-
-  /** Replaces the scan of a relation of a V2 table. */
-  def withScan(relation: DataSourceV2ScanRelation, scan: Scan): LogicalPlan =
-    relation.makeCopy(relation.productIterator.map {
-      case _: Scan => scan
-      case other => other.asInstanceOf[AnyRef]
-    }.toArray)
-
-  /** Replaces the table of a relation of Hive. */
-  def withTable(relation: HiveTableRelation, table: CatalogTable): LogicalPlan =
-    relation.makeCopy(relation.productIterator.map {
-      case _: CatalogTable => table
-      case other => other.asInstanceOf[AnyRef]
-    }.toArray)
-
-  /** `table.copy(field = value)`, which has other parameters in other versions of Spark. */
-  def copied(table: CatalogTable, field: String, value: AnyRef): CatalogTable = {
-    // Those that are not final hold lazy values.
-    val names = table.getClass.getDeclaredFields.filter(field => Modifier.isFinal(field.getModifiers))
-    val fields = table.productIterator.map(_.asInstanceOf[AnyRef]).toArray
-    fields(names.map(_.getName).indexOf(field)) = value
-    val maker = table.getClass.getConstructors.filter(_.getParameterCount == fields.length).head
-    maker.newInstance(fields: _*).asInstanceOf[CatalogTable]
+  )(change: Map[String, String] => Map[String, String]): LogicalPlan = node match {
+    case write: InsertIntoHadoopFsRelationCommand => write.copy(options = change(write.options))
+    case _ => withRelation(node)(files => files.copy(options = change(files.options))(files.sparkSession))
   }
 
   /** Replaces the format for encrypted Parquet. */
@@ -83,15 +63,68 @@ private[spark] object PlanFields {
   /** Replaces formats. */
   def withFormats(node: LogicalPlan)(change: PartialFunction[FileFormat, FileFormat]): LogicalPlan = {
     def changed(format: FileFormat) = if (change.isDefinedAt(format)) change(format) else format
-    val fields = node.productIterator.map(_.asInstanceOf[AnyRef]).toArray
-    val others = fields.map {
+    replaced(node) {
       case files: HadoopFsRelation =>
         val other = changed(files.fileFormat)
         if (other eq files.fileFormat) files else files.copy(fileFormat = other)(files.sparkSession)
       case format: FileFormat => changed(format)
-      case other => other
     }
-    val isSame = fields.indices.forall(place => fields(place) eq others(place))
-    if (isSame) node else node.makeCopy(others)
+  }
+
+  /** `table.copy(field = value)`, which has other parameters in other versions of Spark. */
+  def copied(table: CatalogTable, field: String, value: AnyRef): CatalogTable = {
+    // Those that are not final hold lazy values.
+    val names = table.getClass.getDeclaredFields.filter(field => Modifier.isFinal(field.getModifiers))
+    val fields = table.productIterator.map(_.asInstanceOf[AnyRef]).toArray
+    fields(names.map(_.getName).indexOf(field)) = value
+    val maker = table.getClass.getConstructors.filter(_.getParameterCount == fields.length).head
+    maker.newInstance(fields: _*).asInstanceOf[CatalogTable]
+  }
+}
+
+/** A relation of files, and their format. */
+private[rules] object FileRelation {
+  def unapply(relation: LogicalRelation): Option[(HadoopFsRelation, FileFormat)] = relation.relation match {
+    case files: HadoopFsRelation => Some(files -> files.fileFormat)
+    case _ => None
+  }
+}
+
+/** A node of the physical plan of cached data. ''Driver only.'' */
+private[spark] final class CachedNode(val node: SparkPlan, relation: InMemoryRelation) {
+
+  /** Whether all of the data is cached, so that Spark has read all files. */
+  def isFilled: Boolean = relation.cacheBuilder.isCachedColumnBuffersLoaded
+}
+
+private[spark] object CachedNode {
+
+  /** The nodes of the plan of cached data, and of any cached data that this plan reads. */
+  def of(relation: InMemoryRelation): Seq[CachedNode] =
+    nodesOf(relation.cachedPlan).flatMap { node =>
+      val inner = node match {
+        case scan: InMemoryTableScanExec => of(scan.relation)
+        case _ => Nil
+      }
+      new CachedNode(node, relation) +: inner
+    }
+
+  /** An adaptive plan, which may also be a subquery's, is a leaf to Spark: this looks inside. */
+  private def nodesOf(plan: SparkPlan): Seq[SparkPlan] =
+    plan.collectWithSubqueries { case node => node }.flatMap {
+      case adaptive: AdaptiveSparkPlanExec => nodesOf(adaptive.inputPlan)
+      case node => Seq(node)
+    }
+}
+
+/** Hive's commands are in a jar that not every Spark has, so nothing here names their classes. ''Driver only.'' */
+private[rules] object HiveCommands {
+  private val Package = "org.apache.spark.sql.hive."
+
+  /** What a command of Hive was made with: the tables (`CatalogTable`) and places (`CatalogStorageFormat`) among others. */
+  def unapplySeq(node: LogicalPlan): Option[Seq[Any]] = node match {
+    case command: Command if command.getClass.getName.startsWith(Package) =>
+      Some(command.productIterator.toSeq)
+    case _ => None
   }
 }

@@ -4,12 +4,7 @@ import org.apache.orc.OrcConf
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.{
-  FileFormat,
-  HadoopFsRelation,
-  InsertIntoHadoopFsRelationCommand,
-  LogicalRelation
-}
+import org.apache.spark.sql.execution.datasources.{FileFormat, InsertIntoHadoopFsRelationCommand}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.SparkSession
 
@@ -27,12 +22,8 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 private[spark] object UseOrcKeys extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
-    case relation: LogicalRelation =>
-      relation.relation match {
-        case files: HadoopFsRelation =>
-          changed(relation, ConfResolver.spelled(files.options), relation.catalogTable, Asker.Other)
-        case _ => relation
-      }
+    case relation @ FileRelation(files, _) =>
+      changed(relation, ConfResolver.spelled(files.options), relation.catalogTable, Asker.Other)
     case write: InsertIntoHadoopFsRelationCommand =>
       changed(write, ConfResolver.spelled(write.options), write.catalogTable, Asker.Other)
   }
@@ -114,11 +105,8 @@ private[spark] object OrcOfFrames extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     // Spark analyses a command again when it runs it. The analyzer may have made that one, from a table's options.
     case _ if plan.analyzed => plan
-    case relation: LogicalRelation if relation.catalogTable.isEmpty && !relation.isStreaming =>
-      relation.relation match {
-        case files: HadoopFsRelation => ofFrame(relation, files.options)
-        case _ => plan
-      }
+    case relation @ FileRelation(files, _) if relation.catalogTable.isEmpty && !relation.isStreaming =>
+      ofFrame(relation, files.options)
     case write: InsertIntoHadoopFsRelationCommand if write.catalogTable.isEmpty =>
       ofFrame(write, write.options)
     case _ => plan

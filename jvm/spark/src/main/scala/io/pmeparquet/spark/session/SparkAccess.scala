@@ -5,6 +5,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.SPARK_VERSION
 
 /** What the format asks of a session. It compiles unchanged for every Spark version. */
 private[spark] object SparkAccess {
@@ -23,11 +24,6 @@ private[spark] object SparkAccess {
   def hadoopNames(session: SparkSession): Iterator[String] =
     sqlConf(session).getAllConfs.keysIterator ++
       session.sparkContext.hadoopConfiguration.iterator.asScala.map(_.getKey)
-
-  /** Whether the session's Hadoop configuration, which this does not copy, has values whose names begin so. */
-  def hasHadoopValues(session: SparkSession, prefix: String): Boolean =
-    sqlConf(session).getAllConfs.keysIterator.exists(_.startsWith(prefix)) ||
-      !session.sparkContext.hadoopConfiguration.getPropsWithPrefix(prefix).isEmpty
 
   /** The value of an option, in any case, or else of the session's Hadoop configuration. */
   def valueOf(session: SparkSession, options: Map[String, String], name: String): Option[String] =
@@ -56,4 +52,22 @@ private[spark] object SparkAccess {
   }
 
   private val PathOptions = Set("path", "paths")
+}
+
+/**
+ * Differences between Spark versions that only the version number shows. If a class or member shows a difference, we
+ * look for that instead: a vendor's Spark may have it under another version.
+ */
+private[spark] object SparkVersions {
+
+  /** Spark 4 added RPC over TLS; older versions ignore the setting. */
+  def hasRpcOverTls(version: String): Boolean = !isThree(version)
+
+  /** Whether a relation in the text of a view may have options besides its table's: since Spark 4. */
+  val viewsMayHaveOptions: Boolean = !isThree(SPARK_VERSION)
+
+  /** Whether the session of a `DataFrameReader` is the active one while it creates a relation: since Spark 4. */
+  val readersAreActive: Boolean = !isThree(SPARK_VERSION)
+
+  private def isThree(version: String) = version.startsWith("3.")
 }

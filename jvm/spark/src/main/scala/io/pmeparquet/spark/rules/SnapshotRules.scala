@@ -5,20 +5,89 @@ import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.execution.datasources.{
+  DataSource,
   FileIndex,
+  HadoopFsRelation,
   InsertIntoHadoopFsRelationCommand,
+  LogicalRelation,
   PartitionDirectory,
+  PartitioningAwareFileIndex,
   PartitioningUtils
 }
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.spark.admin.{Replaced, SealedSnapshot, SealingJob}
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.read.EncryptedFormat
-import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.{WriteSeal, WrittenFiles}
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshots.{
+  NothingSkipped,
+  SealState,
+  SealedIndex,
+  Skipping,
+  SnapshotReads,
+  StoreSkipping,
+  WriteSeal,
+  WrittenFiles
+}
+
+/**
+ * Reads tables by their snapshots: finds the snapshot of each relation of ours, compares its files with those that Spark
+ * has listed, and notes on the format what tasks must compare. It runs after [[TellOrigins]], since the origin decides
+ * which options count. ''Driver only.''
+ */
+private[spark] object UseSnapshots extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
+    case relation @ FileRelation(files, format: EncryptedFormat)
+        if format.sealState == SealState.NotEvaluated =>
+      PmeSparkException.translated(compared(relation, files, format))
+  }
+
+  private def compared(
+      relation: LogicalRelation,
+      files: HadoopFsRelation,
+      format: EncryptedFormat
+  ): LogicalPlan = {
+    val session = SparkSession.active
+    val resolver = new ConfResolver(session, format.origin)
+    val options = ConfResolver.spelled(files.options)
+    val store = StoreSkipping.of(session, resolver, options, files.dataSchema, files.partitionSchema)
+    val reads = new SnapshotReads(session, resolver, options)
+    // A catalog can say that partitions are elsewhere, but not that the table has no snapshot.
+    val own = relation.catalogTable.flatMap(_.storage.locationUri).map(new Path(_))
+    val found = filesOf(files.location)
+    val tables =
+      reads.tables(files.location.rootPaths ++ own.map(qualified(session, _)), found.contains, found)
+    val catalog = relation.catalogTable
+    val roots = files.location.rootPaths
+    val skipping =
+      Skipping.of(session, options, files.dataSchema, files.partitionSchema, tables, roots, store)
+    val index = new SealedIndex(files.location, reads, skipping, catalog, relation.isStreaming)
+    def read(seal: SealState, location: FileIndex, options: Map[String, String]) =
+      PlanFields.withRelation(relation)(
+        _.copy(location = location, fileFormat = format.withSeal(seal), options = options)(files.sparkSession)
+      )
+    if (tables.isEmpty)
+      read(SealState.Unsealed, if (store.isEmpty) files.location else index, files.options)
+    else {
+      index.requireListed()
+      read(SealState.Sealed(tables, catalog.isDefined), index, NothingSkipped.in(files.options))
+    }
+  }
+
+  private def qualified(session: SparkSession, path: Path) =
+    path.getFileSystem(SparkAccess.hadoopConf(session, Map.empty)).makeQualified(path)
+
+  /** The files below the roots of a read by path, which Spark has listed. A root may be one of them. */
+  private def filesOf(index: FileIndex): Set[Path] = index match {
+    case listed: PartitioningAwareFileIndex => listed.allFiles().iterator.map(_.getPath).toSet
+    case _ => Set.empty
+  }
+}
 
 /**
  * A write to a sealed table, or with `snapshot=update`, seals the table after its commit. What can fail is tried here,
@@ -31,13 +100,13 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
     case write: InsertIntoHadoopFsRelationCommand =>
       write.fileFormat match {
         case format: EncryptedFormat if format.writeSeal == WriteSeal.NotEvaluated =>
-          PmeSparkException.translated(judged(write, format))
+          PmeSparkException.translated(sealing(write, format))
         case _ => plan
       }
     case _ => plan
   }
 
-  private def judged(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
+  private def sealing(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
     val session = SparkSession.active
     val resolver = new ConfResolver(session, format.origin)
     val options = ConfResolver.spelled(write.options)
@@ -61,7 +130,7 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
     else Replaced.Below(PartitioningUtils.getPathFragment(write.staticPartitions, write.partitionColumns))
 
   /** Whether Spark writes to a directory of its own, and replaces partitions only when all is written. */
-  def isDynamic(write: InsertIntoHadoopFsRelationCommand, session: SparkSession) = {
+  def isDynamic(write: InsertIntoHadoopFsRelationCommand, session: SparkSession): Boolean = {
     val mode = ConfResolver
       .spelled(write.options)
       .collectFirst { case (name, value) if name.equalsIgnoreCase("partitionOverwriteMode") => value }
@@ -105,6 +174,31 @@ private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: (
         throw PmeException.find(failed).fold(failed) { ours =>
           PmeErrors.writtenNotSealed(table.toString, ours.problem.stripSuffix("."), ours)
         }
+    }
+  }
+}
+
+/**
+ * Compares the sealed tables that a stream reads with their snapshots when it starts. Each batch is compared as any read is,
+ * but a table of which every file is gone makes no batch. ''Driver only.''
+ */
+private[spark] object SealedStreams {
+  def check(session: SparkSession, plan: LogicalPlan): Unit = plan match {
+    case write: WriteToStream =>
+      for (leaf <- write.inputQuery.collectLeaves(); source <- PlanFields.sourceOf(leaf))
+        if (FormatName.names(source.className))
+          PmeSparkException.translated(requireWhole(session, source))
+    case _ => ()
+  }
+
+  private def requireWhole(session: SparkSession, source: DataSource): Unit = {
+    // A table of the catalog may name no KMS, so its options are checked where its batches are read.
+    val options = ConfResolver.spelled(source.options)
+    val paths = source.paths ++ options.collect { case (name, path) if name.equalsIgnoreCase("path") => path }
+    val origin =
+      source.catalogTable.fold[OptionOrigin](OptionOrigin.Frame)(OptionOrigin.of(_, hasMore = true))
+    paths.distinct.foreach { path =>
+      new SnapshotReads(session, new ConfResolver(session, origin), options).requireWhole(new Path(path))
     }
   }
 }

@@ -1,19 +1,21 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.delta
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.connector.catalog.{Identifier, TableCatalog, TableChange}
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.spark.session.DeltaClasses
+
 /**
  * The changes of a Delta table's keys that `encrypt_table` and `rotate` make. No other commit may change them: the guard
  * of commits asks whether one of these is under way on its thread. ''Driver only.''
  */
-object DeltaKeys {
+private[delta] object DeltaKeys {
   private val allowed = new ThreadLocal[Path]
   // Delta's catalog, which also knows tables by their path.
   private val Catalog = "spark_catalog"
 
-  private[spark] def isAllowed(table: Path): Boolean =
+  def isAllowed(table: Path): Boolean =
     Option(allowed.get).exists(_.toUri.getPath == table.toUri.getPath)
 
   /**
@@ -22,7 +24,7 @@ object DeltaKeys {
    * @param changed the values by name
    * @param removed the names of others
    */
-  private[spark] def change(
+  def change(
       session: SparkSession,
       path: String,
       changed: Map[String, String],
@@ -30,7 +32,13 @@ object DeltaKeys {
   ): Unit = {
     val changes = removed.map(TableChange.removeProperty) ++
       changed.map { case (name, value) => TableChange.setProperty(name, value) }
-    val catalog = session.sessionState.catalogManager.catalog(Catalog).asInstanceOf[TableCatalog]
+    // By reflection: it is a class in Spark 4.1, and an interface in Spark 4.2.
+    val manager = DeltaClasses.ask(session.sessionState, "catalogManager")
+    val catalog =
+      manager.getClass
+        .getMethod("catalog", classOf[String])
+        .invoke(manager, Catalog)
+        .asInstanceOf[TableCatalog]
     allowed.set(new Path(path))
     try catalog.alterTable(Identifier.of(Array("delta"), path), changes: _*)
     finally allowed.remove()
