@@ -20,8 +20,7 @@ from pme_parquet._display.words import number
 from pme_parquet._operations.plan import frame_to_plan
 from pme_parquet._operations.verify import Sample
 from pme_parquet._operations.verify import verify as verify_table
-from pme_parquet._report.make import make
-from pme_parquet._report.write import target_of
+from pme_parquet._report.make import make, target_of
 
 if TYPE_CHECKING:
     from pme_parquet._operations.verify import Opened
