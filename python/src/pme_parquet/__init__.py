@@ -10,13 +10,10 @@ from pme_parquet._delta_tables.session import configure
 from pme_parquet._doctor import Check, Diagnosis, doctor
 from pme_parquet._encryption import Encryption
 from pme_parquet._inspect import Inspection, inspect
-from pme_parquet._kms.clouds import AwsKms, AzureKeyVault, GcpKms, HadoopKms
-from pme_parquet._kms.java_class import KmsClass
 from pme_parquet._kms.keystore import Keystore
 from pme_parquet._kms.python import PythonKms
 from pme_parquet._kms.secrets import SecretReference, conf, env, file, hadoop_credential
-from pme_parquet._kms.static import Static
-from pme_parquet._kms.vault import Vault
+from pme_parquet._kms.services import AwsKms, AzureKeyVault, GcpKms, HadoopKms, KmsClass, Static, Vault
 from pme_parquet._operations.copies import Copied, decrypt, encrypt, rekey
 from pme_parquet._operations.dropping import drop_index
 from pme_parquet._operations.expiry import ExpiredSnapshots, expire_snapshots
@@ -34,8 +31,8 @@ from pme_parquet._operations.verify import Opened, Sample, verify
 from pme_parquet._plan import Plan, PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._report import report
 from pme_parquet._snapshots import Index, Indexes, Snapshots, SnapshotVersion, describe_index, snapshots
+from pme_parquet._spark.connector import jar_path
 from pme_parquet._spark.errors import install_errors
-from pme_parquet._spark.jars import jar_path
 from pme_parquet._spark.session import spark_config
 from pme_parquet._version import __version__
 from pme_parquet.errors import (

@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pme_parquet._audience import Words
-from pme_parquet._display.content import Line, Shown, Table
-from pme_parquet._display.showable import Showable
+from pme_parquet._display.content import Line, Showable, Shown, Table
 from pme_parquet._display.words import FOOTERS, number, printable
 from pme_parquet._spark.driver import method_of
 from pme_parquet.errors import BadOptionError

@@ -1,8 +1,8 @@
 """How a storage is reached: with the caller's options, as a Spark session reaches it, or as fsspec finds out.
 
 Start at `access`. `given` reads the caller's options; `session` reads a session's `settings`, which `s3`, `azure` and
-`gcs` translate into the options of fsspec's packages. `problems` has the errors. A setting that has no counterpart
-there is an error: otherwise a table would be looked for elsewhere, or as somebody else.
+`gcs` translate into the options of fsspec's packages. A setting that has no counterpart there is an error: otherwise a
+table would be looked for elsewhere, or as somebody else.
 """
 
 from __future__ import annotations

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pme_parquet._audience import Words
-from pme_parquet._display.causes import Grouped, by_cause
 from pme_parquet._display.content import Line, Row, Shown, Table, how_reached
-from pme_parquet._display.words import FOOTERS, number, printable, size
+from pme_parquet._display.words import FOOTERS, Grouped, by_cause, number, printable, size
 from pme_parquet._inspect import orc_view
 from pme_parquet._inspect.formats import DELTA, HUDI, ICEBERG
 from pme_parquet._inspect.key_words import aad_prefix, key_details, key_id, key_ids
-from pme_parquet._snapshots.view import indexes_in_words, minute, not_checked
+from pme_parquet._snapshots.listed import indexes_in_words, minute, not_checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

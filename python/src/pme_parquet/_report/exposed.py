@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from pme_parquet._report.facts import Facts
     from pme_parquet._report.html import Html
 
-
 _MOST_NAMES = 20
 _READABLE_FOOTER = (
     "Names and types of all columns, numbers of rows and row groups, the size of each column, the writer of the file, "
     "the metadata of Spark, and the key of each column. They have no statistics of encrypted columns."
 )
+_MOST_ORC_COLUMNS = 200
 
 
 def _logs() -> dict[str, str]:
@@ -154,9 +154,6 @@ def _unknown(facts: Facts) -> Iterator[str]:
     if any(table.has_snapshots for table in facts.inspection.tables):
         yield "Whether the table and its snapshots were put back: only readers who know a newer version notice that."
     yield "Whether the same data exists elsewhere in plaintext: in copies, backups, logs or temporary files."
-
-
-_MOST_ORC_COLUMNS = 200
 
 
 def has_orc_files(facts: Facts) -> bool:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pme_parquet._arguments import KmsLike, PathLike
     from pme_parquet._operations.verify import Sample
 
-
 _WHERE = Words("pme.report")
 # The mode of any new file; the user's umask applies.
 _NEW = 0o666

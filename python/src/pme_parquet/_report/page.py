@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pme_parquet._report.facts import Facts
     from pme_parquet._report.protection import Problem, Protection
 
-
 _GLOSSARY = {
     "Master key": "A key in a key management system or keystore. This report knows only its name.",
     "Data key": "A key that encrypts the footer or a column of one file.",
@@ -46,6 +45,15 @@ _GLOSSARY = {
     "Seal": "The signature or HMAC of a manifest. It shows who made the list, and that nobody altered it.",
     "Index": "What each file can contain of a column, so that a query can skip files.",
     "Drift": "Differences in protection between the files of one table.",
+}
+_FOUND_BY = {
+    "verification": "verification, with keys",
+    "footers": "comparison of footers, with keys",
+    "inspection": "inspection, without keys",
+}
+_OF_TABLE = {
+    READABLE: "A column of an encrypted file has no key.",
+    DIFFERENT: "A column is protected differently in different files.",
 }
 
 
@@ -96,17 +104,6 @@ def _section(title: str, content: Html) -> Html:
 
 def _glossary() -> Html:
     return tag("dl", *(part for word, meaning in _GLOSSARY.items() for part in (tag("dt", word), tag("dd", meaning))))
-
-
-_FOUND_BY = {
-    "verification": "verification, with keys",
-    "footers": "comparison of footers, with keys",
-    "inspection": "inspection, without keys",
-}
-_OF_TABLE = {
-    READABLE: "A column of an encrypted file has no key.",
-    DIFFERENT: "A column is protected differently in different files.",
-}
 
 
 def problems(facts: Facts) -> Html:

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
     from pme_parquet._inspect.inspected import Finding
 
-
 Kind = Literal["footer key", "column key", "plaintext"]
 State = Literal["encrypted", "plaintext", "unknown"]
+# Used in place of an error's condition if files are sound but do not match each other.
+READABLE = "readable column"
+DIFFERENT = "difference"
 
 
 class Protected(NamedTuple):
@@ -151,11 +153,6 @@ def in_files(counted: Mapping[str, int], files: int) -> Sequence[str]:
         column if count == files else f"{column} (in {count:,} of {number(files, 'file')})"
         for column, count in counted.items()
     ]
-
-
-# Used in place of an error's condition if files are sound but do not match each other.
-READABLE = "readable column"
-DIFFERENT = "difference"
 
 
 @dataclass(frozen=True, slots=True)
