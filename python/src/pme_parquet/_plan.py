@@ -1,7 +1,7 @@
 """The plan of a write: the key of each leaf column, what would stay readable, and why the write would fail.
 
 Start at `planned`. It asks the connector, which decides as it does in a write. The public function is in
-`_operations.plan`; `Encryption.explain` calls it too.
+`_operations.frames`; `Encryption.explain` calls it too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
 """What checks of tables of several formats share.
 
-`findings` collects what is readable, and is the answer; `modules` looks at files without a key.
+`findings` collects what is readable, and is the answer; `files` lists files and looks at them without a key.
 """

@@ -16,8 +16,8 @@ from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.verifying import Path_
 from pme_parquet._display.content import Showable, Shown, Table
 from pme_parquet._display.words import number, printable, size
-from pme_parquet._operations.key_usage import key_usage as usage_of
 from pme_parquet._operations.rotation import rotate as rotate_table
+from pme_parquet._operations.verify import key_usage as usage_of
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from pme_parquet._audience import Words
 from pme_parquet._display.words import number, size
-from pme_parquet._inspect.formats import DELTA, HUDI, ICEBERG
-from pme_parquet._inspect.key_words import key_id
-from pme_parquet._inspect.orc_view import AUTHENTICATES_NOTHING, READABLE, mask, readable, statistics
+from pme_parquet._inspect.inspected import DELTA, HUDI, ICEBERG
+from pme_parquet._inspect.view import AUTHENTICATES_NOTHING, READABLE, key_id, mask, readable, statistics
 from pme_parquet._report.html import first, limited, listed, paragraph, tag
 from pme_parquet._report.summary import CTR, partitions_of, plain_columns
 

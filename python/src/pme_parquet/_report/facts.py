@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pme_parquet._audience import Words
 from pme_parquet._inspect import inspection
 from pme_parquet._operations.operation import Operation
-from pme_parquet._operations.tables import told
-from pme_parquet._operations.verify import verify
+from pme_parquet._operations.verify import live_files, verify
 from pme_parquet._report.protection import Alike, Problem, Protected, Protection, outside, unlike, without_file
 from pme_parquet._storage import storage
 
@@ -112,7 +111,7 @@ class Keyed:
         """Which master keys protect what, and what protects each column of each file."""
         look = Operation(self.spark, Words("pme.report"), "KeyUsage", "table")
         reading = look.reading(self.kms, self.options)
-        live = told(self.spark, self.path, reading, Words("pme.report"))
+        live = live_files(self.spark, self.path, reading, Words("pme.report"))
         done = look.run(self.path, reading, live, progress=self.progress, interrupted=_UNFINISHED)
         uses = tuple(_use(row.asDict()) for row in look.frame(done.uses()).collect())
         groups = _alike(look.frame(done.files()).collect(), names)

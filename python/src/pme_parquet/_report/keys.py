@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._display.words import number, size
 from pme_parquet._inspect.inspected import Key
-from pme_parquet._inspect.key_words import short
+from pme_parquet._inspect.view import short
 from pme_parquet._report.html import Html, first, limited, paragraph, tag
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from pme_parquet._display.words import FOOTERS, number, size
-from pme_parquet._inspect.key_words import key_ids
+from pme_parquet._inspect.view import key_ids
 from pme_parquet._report import exposed, snapshots
 from pme_parquet._report.html import MOST_ROWS, Html, anchor, limited, listed, paragraph, table, tag
 from pme_parquet._report.keys import keys
