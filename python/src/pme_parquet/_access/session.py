@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._access import azure, gcs, given, s3
+from pme_parquet._access import azure, gcs, s3
+from pme_parquet._access.options import require_no_more
 from pme_parquet._access.settings import Settings, by_connect, no_session, not_whole, of_a_version, other_scheme
 from pme_parquet._arguments import kind
 from pme_parquet._hadoop import OfHadoop
@@ -62,7 +63,7 @@ def translated(path: str, settings: Settings, where: str) -> tuple[dict[str, Any
     if _VERSION.search(path):
         raise of_a_version(where, path)
     options, words = translate(path.partition("://")[2], scheme, settings, where)
-    given.require_no_more(options, scheme, where)
+    require_no_more(options, scheme, where)
     return options, f"settings of the Spark session: {', '.join(words)}"
 
 

@@ -46,11 +46,11 @@ def searched(where: str, columns: Sequence[str] | None, reached: Access, functio
         looked = list(threads.map(lambda one: look_at(files, one), regular))
     search = _Search(files, findings, looked, columns)
     search.search()
-    said = search.properties
+    stated = search.properties
     return HudiCheck(
         shown(where),
-        said.version if said else None,
-        said.type if said else None,
+        stated.version if stated else None,
+        stated.type if stated else None,
         search.protected.names,
         search.columns_from,
         findings.all(),
@@ -84,8 +84,8 @@ class _Search:
             hidden = any(file.what == "encrypted" and not file.file.startswith(".hoodie/") for file in looked)
             names = sealed if sealed and not hidden else None
             self.columns_from = "columns that files encrypt" if names else "all, since no footer says which"
-        said = self.properties
-        self.protected = Protected(names, said.keys if said else None, said.partitions if said else None)
+        stated = self.properties
+        self.protected = Protected(names, stated.keys if stated else None, stated.partitions if stated else None)
         self._asked = columns or ()
         self._indexed = self._definitions()
 
@@ -174,17 +174,17 @@ class _Search:
             self._findings.unread(file.file, "it is a part of the metadata table that this check does not know")
 
     def _table(self) -> None:
-        add, said = self._findings.add, self.properties
+        add, stated = self._findings.add, self.properties
         if self.protected.partitions:
             what = "its values are in names of directories, the timeline and the metadata table"
             add("partition value", "high", "", what, *self.protected.partitions)
-        if said is None:
+        if stated is None:
             return
-        if said.type != "COPY_ON_WRITE":
+        if stated.type != "COPY_ON_WRITE":
             add("table type", "low", FILE, "the table is MERGE_ON_READ: its next updates will be in readable log files")
-        if said.change_data:
+        if stated.change_data:
             add("change data", "low", FILE, "changes of rows will be written into readable log files")
-        if said.other_format:
+        if stated.other_format:
             add("file format", "low", FILE, "base files may be of another format than Parquet, and readable")
         if self.protected.keys:
             what = (

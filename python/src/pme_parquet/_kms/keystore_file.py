@@ -36,7 +36,7 @@ _ONLY_OWNER = 0o600
 # The messages of keytool and the providers: SunJSSE about an entry and about the whole file, BouncyCastle.
 _WRONG_PASSWORD = ("password was incorrect", "integrity check", "wrong password", "mac calculation")
 # English, because messages are searched for words; and a charset for key names in any script.
-_SPOKEN = ("-J-Duser.language=en", "-J-Dfile.encoding=UTF-8", "-J-Dstdout.encoding=UTF-8")
+_IN_ENGLISH = ("-J-Duser.language=en", "-J-Dfile.encoding=UTF-8", "-J-Dstdout.encoding=UTF-8")
 
 
 def create(path: Path, make: Callable[[Path], None]) -> None:
@@ -113,7 +113,7 @@ def _locked(path: Path, place: Path) -> Iterator[int]:
     while True:
         store = os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            _require_alone(path, store)
+            _require_one_name(path, store)
             _lock(path, store, deadline)
             if _is_still(store, place):
                 yield store
@@ -137,7 +137,7 @@ def _lock(path: Path, store: int, deadline: float) -> None:
         sleep(_PAUSE)
 
 
-def _require_alone(path: Path, store: int) -> None:
+def _require_one_name(path: Path, store: int) -> None:
     status = os.fstat(store)
     if not stat.S_ISREG(status.st_mode):
         raise BadOptionError(f"{path}: the keystore was not changed: the path is not a file. Name a keystore file.")
@@ -192,7 +192,7 @@ def keytool_arguments(
 def run_keytool(command: list[str], name: str) -> str:
     """Runs one command and returns its output; messages call the keystore `name`."""
     done = subprocess.run(
-        [_keytool(), *_SPOKEN, *command],
+        [_keytool(), *_IN_ENGLISH, *command],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         encoding="utf-8",
