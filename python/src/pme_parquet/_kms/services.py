@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from os import PathLike
 
-    from pme_parquet._kms.secrets import SecretReference
-
 
 class Kms(Protocol):
     """A KMS: something with options that say where master keys are."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import KmsLike, PathLike
     from pme_parquet._encryption import ColumnKeys
-    from pme_parquet._kms.secrets import SecretReference
     from pme_parquet._operations.indexes import AnyIndex
 
 _WHERE = Words("pme.seal")

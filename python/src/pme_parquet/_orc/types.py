@@ -24,7 +24,6 @@ from pme_parquet._orc.wire import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pme_parquet._orc.wire import Message
 
 # As the format numbers them, in the words of Spark and Hive.
 _KINDS = (
