@@ -14,7 +14,7 @@ import pme_parquet as pme
 from pme_parquet import _audience
 from pme_parquet._audience import COLUMN_KEYS, UNLISTED, Words, used
 from pme_parquet._cli import checking, sessions
-from pme_parquet._spark.connector import Connector, judged
+from pme_parquet._spark.connector import Connector, evaluated
 from pme_parquet.errors import KeyDeniedError
 from tests.cli.all_commands import COMMANDS
 from tests.support.commands import run
@@ -194,7 +194,7 @@ def test_every_command_that_messages_name_exists() -> None:
 @pytest.mark.parametrize("connector", [None, Connector("0.1.0", "3.5", "2.12")])
 def test_connector_problems_are_reported_without_python_code(connector: Connector | None) -> None:
     with used("cli"):
-        found = judged(connector, "4.1.3", "2.13.16", "0.1.0")
+        found = evaluated(connector, "4.1.3", "2.13.16", "0.1.0")
         assert found is not None
         told = str(found.error(Words("pme.verify")))
     assert "pme-parquet verify" in told

@@ -27,7 +27,7 @@ from tests.support.markdown import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pme_parquet._kms.protocol import Kms
+    from pme_parquet._kms.services import Kms
 
 ARN = "arn:aws:kms:eu-central-1:111122223333:key/a=b"
 

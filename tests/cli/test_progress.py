@@ -18,7 +18,7 @@ from rich.console import Console
 import pme_parquet as pme
 from pme_parquet._display import progress as forms
 from pme_parquet._display.progress import Bar, Clock, Lines, Notebook, Nothing, Step, chosen
-from pme_parquet._operations.watching import watched
+from pme_parquet._operations.operation import watched
 from tests.cli.conftest import FILES
 from tests.support.canary import data_files
 from tests.support.commands import run
@@ -211,7 +211,7 @@ def test_what_failed_just_before_ctrl_c_is_its_cause(spark: SparkSession, monkey
     def work() -> None:
         raise ValueError("before")
 
-    monkeypatch.setattr("pme_parquet._operations.watching.chosen", lambda **_: Late())
+    monkeypatch.setattr("pme_parquet._operations.operation.chosen", lambda **_: Late())
     with pytest.raises(KeyboardInterrupt) as stopped:
         watched(spark, work, name="pme.x", progress=None, interrupted="")
     assert str(stopped.value.__cause__) == "before"

@@ -151,7 +151,7 @@ def test_inspect_asks_the_session_only_for_what_it_reaches_itself(
         return Live(problem="it cannot tell")
 
     monkeypatch.setattr("pme_parquet._logs.session.by_session", by_session)
-    monkeypatch.setattr("pme_parquet._inspect.live.is_installed", lambda: False)
+    monkeypatch.setattr("pme_parquet._inspect.tables.is_installed", lambda: False)
     pme.inspect(table, storage_options=options, spark=SPARK)
     assert len(asked) == times
 

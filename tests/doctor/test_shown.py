@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._doctor import classic, connect, python
-from pme_parquet._spark.connector import Connector, judged
+from pme_parquet._doctor import checks
+from pme_parquet._spark.connector import Connector, evaluated
 from tests.support.judging import forms
 
 OK = pme.Check("Java", "ok", "17")
@@ -49,23 +49,23 @@ def test_the_dict_is_json() -> None:
 
 
 def test_a_pyspark_of_another_version_than_spark_is_a_problem() -> None:
-    assert python.pyspark("4.0.4", "4.0.4").status == "ok"
-    assert python.pyspark("4.0.4+vendor.1", "4.0.4-vendor-1").status == "ok"
-    check = python.pyspark("4.0.4", "3.5.9")
+    assert checks.pyspark("4.0.4", "4.0.4").status == "ok"
+    assert checks.pyspark("4.0.4+vendor.1", "4.0.4-vendor-1").status == "ok"
+    check = checks.pyspark("4.0.4", "3.5.9")
     assert (check.status, check.found) == ("problem", "4.0.4, but Spark is 3.5.9")
     assert "pip install pyspark==3.5.9" in check.remedy
 
 
 def test_a_connect_client_may_be_of_another_version_than_its_server() -> None:
-    assert python.client("4.0.4", "4.1.3").status == "ok"
-    check = python.client("4.0.4", "5.0.0")
+    assert checks.client("4.0.4", "4.1.3").status == "ok"
+    check = checks.client("4.0.4", "5.0.0")
     assert check.status == "warning"
     assert "pyspark-client==5.0.0" in check.remedy
 
 
 def test_an_old_python_is_a_problem() -> None:
-    assert python.python((3, 10, 0)).status == "ok"
-    check = python.python((3, 9, 18))
+    assert checks.python((3, 10, 0)).status == "ok"
+    check = checks.python((3, 9, 18))
     assert (check.status, check.remedy) == ("problem", "Use Python 3.10 or later.")
 
 
@@ -91,12 +91,12 @@ def java_maps_are_dicts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def no_connector(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classic, "misfit", lambda _: judged(None, "3.5.9", "2.12.18", "0.1.0"))
+    monkeypatch.setattr(checks, "misfit", lambda _: evaluated(None, "3.5.9", "2.12.18", "0.1.0"))
 
 
 @pytest.fixture
 def a_connector(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classic, "misfit", lambda _: None)
+    monkeypatch.setattr(checks, "misfit", lambda _: None)
 
 
 def test_a_session_without_the_connector_shows_how_to_get_it(no_connector: None) -> None:
@@ -111,7 +111,7 @@ def test_a_session_without_the_connector_shows_how_to_get_it(no_connector: None)
 
 
 def test_without_the_connector_python_reports_java(no_connector: None) -> None:
-    [_, java, _] = classic.checks(session("11"), {})
+    [_, java, _] = checks.classic_checks(session("11"), {})
     assert (java.name, java.status, java.remedy) == (
         "Java",
         "problem",
@@ -120,7 +120,9 @@ def test_without_the_connector_python_reports_java(no_connector: None) -> None:
 
 
 def test_a_connector_for_another_scala_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classic, "misfit", lambda _: judged(Connector("0.1.0", "3.5", "2.12"), "4.1.3", "2.13.16", ""))
+    monkeypatch.setattr(
+        checks, "misfit", lambda _: evaluated(Connector("0.1.0", "3.5", "2.12"), "4.1.3", "2.13.16", "")
+    )
     check = pme.doctor(session("17")).checks[-1]
     assert check.status == "problem"
     assert check.found.startswith("the connector is for Scala 2.12, but this Spark has 2.13.16")
@@ -132,7 +134,7 @@ def test_a_connector_that_cannot_run_is_a_problem(a_connector: None) -> None:
         message = "java.lang.NoClassDefFoundError: scala/Serializable\n\tat many places"
         raise RuntimeError(message)
 
-    [kind, java, connector] = classic.checks(session("17", examine), {})
+    [kind, java, connector] = checks.classic_checks(session("17", examine), {})
     assert kind.found.startswith("classic, ")
     assert java.status == "ok"
     assert connector.status == "problem"
@@ -166,6 +168,6 @@ def test_what_a_connect_server_does_not_report_is_listed_as_not_checked() -> Non
 
 
 def test_options_cannot_end_the_statement_that_carries_them() -> None:
-    query = connect._query({"footerKey": "k'); DROP TABLE t; --\\"})
+    query = checks._query({"footerKey": "k'); DROP TABLE t; --\\"})
     assert "DROP" not in query
     assert "X'" in query

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from pme_parquet._access import access, given
+from pme_parquet._access import access
+from pme_parquet._access.options import read
 from pme_parquet._cli.options import storage_options
 from tests.inspection.command import run
 from tests.support.expect import assert_no_secret, refused
@@ -38,9 +39,9 @@ def test_a_callers_options_and_their_secrets(tmp_path: Path, monkeypatch: pytest
         (pme.conf("spark.x"), "only env: and file:"),
     ):
         with refused("PME_BAD_OPTION", "storage_options secret", why):
-            given.read({"secret": reference}, WHERE)
+            read({"secret": reference}, WHERE)
     with refused("PME_BAD_OPTION", "Give a dict"):
-        given.read("swordfish", WHERE)
+        read("swordfish", WHERE)
 
 
 def test_options_of_the_command() -> None:

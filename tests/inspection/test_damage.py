@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._inspect import footers, material, tails
+from pme_parquet._inspect import footers, material
 from tests.support.files import thrift
 from tests.support.files.tails import beside, column, encrypted, framed, gcm, readable, reference
 from tests.support.files.tails import material as key_material
@@ -101,7 +101,7 @@ def test_very_deep_nesting_is_damage(tmp_path: Path) -> None:
 
 
 def test_a_footer_too_long_for_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tails, "MAX_FOOTER_BYTES", len(FOOTER) - 1)
+    monkeypatch.setattr(footers, "MAX_FOOTER_BYTES", len(FOOTER) - 1)
     why = f"it is {len(FOOTER)} bytes long, and reading more than {len(FOOTER) - 1} is too slow in Python"
     assert inspection_of(tmp_path / "a", WHOLE)[1] == [("PME_UNSUPPORTED", why)]
 

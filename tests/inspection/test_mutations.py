@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from pme_parquet._inspect.footers import MAX_FOOTER_BYTES
 from pme_parquet._inspect.material import MAX_FILE_BYTES
-from pme_parquet._inspect.tails import MAX_FOOTER_BYTES
 from tests.support import mutated_job
 from tests.support.files import mutations, thrift
 from tests.support.files.tails import column, encrypted, entries, framed, material, readable, reference

@@ -11,9 +11,7 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 import pme_parquet as pme
 from pme_parquet._inspect.names import Names
-from pme_parquet._inspect.places import ends
 from pme_parquet._inspect.thrift import parse
-from pme_parquet._storage import storage
 from tests.support.interop.schemas import write
 from tests.support.session import TEST_KMS
 
@@ -57,13 +55,6 @@ def test_inspect_and_verify_name_columns_alike(spark: SparkSession, tmp_path: Pa
     # As a user types them.
     keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(told)}"}
     assert pme.verify(spark, tmp_path, options=keys | {"unlistedColumns": "error"}).collect() == []
-
-
-def test_file_layouts_use_the_same_column_names(spark: SparkSession, tmp_path: Path) -> None:
-    write(spark, tmp_path, SCHEMAS["three levels"])
-    stored = storage(str(tmp_path), None)
-    [found] = stored.files()
-    assert {place.column for place in ends(stored, found).places} == {"a.element"}
 
 
 def test_a_schema_of_any_depth_is_read_in_bounds() -> None:

@@ -11,7 +11,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.registry import _registry
 
 import pme_parquet as pme
-from pme_parquet._inspect.tails import FIRST_READ_BYTES
+from pme_parquet._inspect.footers import FIRST_READ_BYTES
 from tests.support.files import tails
 from tests.support.files.tails import column, encrypted, material, readable, reference
 

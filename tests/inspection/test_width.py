@@ -9,9 +9,8 @@ import pytest
 from rich.console import Console
 
 import pme_parquet as pme
-from pme_parquet._display.causes import Grouped, by_cause
-from pme_parquet._display.content import Table
-from pme_parquet._display.fitting import elided, fit
+from pme_parquet._display.content import Table, elided, fit
+from pme_parquet._display.words import Grouped, by_cause
 from tests.support.files.tails import column, encrypted, material, readable
 
 if TYPE_CHECKING:

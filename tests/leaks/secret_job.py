@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from pme_parquet._kms.protocol import Kms
+    from pme_parquet._kms.services import Kms
 
 MINUTE = 60
 

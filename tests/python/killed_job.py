@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pme_parquet as pme
-from pme_parquet._kms import keystore_file, keytool
+from pme_parquet._kms import keystore_file
 
 STEPS = ("open", "fdopen", "fsync", "fchmod", "replace", "link", "unlink", "mkdir", "rmdir", "close")
 
@@ -28,7 +28,7 @@ def played(command: list[str], *_: object) -> str:
         return "\n".join(f"Alias name: {alias}\nEntry type: SecretKeyEntry" for alias in aliases)
     alias = command[command.index("-alias") + 1].lower()
     if alias in aliases:
-        raise keytool.TakenError(f"{file}: alias <{alias}> already exists")
+        raise keystore_file.TakenError(f"{file}: alias <{alias}> already exists")
     file.write_text("".join(f"{name}\n" for name in [*aliases, alias]))
     return ""
 
@@ -84,8 +84,8 @@ def _say_when_waiting() -> None:
 
 
 def main(verb: str, path: str) -> None:
-    setattr(keytool, "store", stored)  # noqa: B010 of a wider type
-    setattr(keytool, "run", played)  # noqa: B010 as above
+    setattr(keystore_file, "keytool_arguments", stored)  # noqa: B010 of a wider type
+    setattr(keystore_file, "run_keytool", played)  # noqa: B010 as above
     if verb == "add":
         _say_when_waiting()
         pme.Keystore(path, password=pme.file("nowhere")).add("second")

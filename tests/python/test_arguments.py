@@ -90,8 +90,8 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("_operations.operation", "_plan"):
         monkeypatch.setattr(f"pme_parquet.{module}.method_of", lambda *_: stop)
     monkeypatch.setattr("pme_parquet._operations.operation.watched", lambda _, work, **__: work())
-    monkeypatch.setattr("pme_parquet._doctor.python.checks", lambda _: ())
-    monkeypatch.setattr("pme_parquet._doctor.classic.checks", lambda _, options: stop(options))
+    monkeypatch.setattr("pme_parquet._doctor.client_checks", lambda _: ())
+    monkeypatch.setattr("pme_parquet._doctor.classic_checks", lambda _, options: stop(options))
     for module in ("_storage", "_snapshots.listing"):
         monkeypatch.setattr(f"pme_parquet.{module}.storage", lambda path, _: stop(path))
     monkeypatch.setattr("pme_parquet._report.make.target_of", lambda *_: Path("page.html"))

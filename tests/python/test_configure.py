@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
-from pme_parquet._spark import connector, jars, session
+from pme_parquet._spark import connector, session
 from tests.support.session import EXTENSION
 
 OURS = "/site/pme_parquet/jars/pme-parquet-spark-4.0_2.13-0.1.0.jar"
@@ -140,8 +140,8 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_session")
 def test_a_session_for_delta_has_all_that_encrypts_and_no_keys_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jars, "installed_version", lambda: "4.2.1")
-    monkeypatch.setattr(jars, "installed_scala", lambda: "2.13")
+    monkeypatch.setattr(connector, "installed_version", lambda: "4.2.1")
+    monkeypatch.setattr(connector, "installed_scala", lambda: "2.13")
     builder = _builder().config("spark.jars.packages", "a:b:1").config("spark.sql.extensions", "com.example.Own")
     made = dict(pme.configure(builder, delta=ENC)._options)
     assert made.pop("spark.jars") == OURS
@@ -169,7 +169,7 @@ def test_a_delta_of_the_users_own_is_left_alone() -> None:
 
 @pytest.mark.usefixtures("no_session")
 def test_a_spark_without_a_delta_says_which_pyspark_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jars, "installed_version", lambda: "4.3.0")
+    monkeypatch.setattr(connector, "installed_version", lambda: "4.3.0")
     with pytest.raises(pme.UnsupportedError, match=r"no Delta for Spark 4\.3\.0.*pip install pyspark==4\.2\.1"):
         pme.configure(_builder(), delta=ENC)
 

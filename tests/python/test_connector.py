@@ -12,7 +12,7 @@ import pytest
 
 import pme_parquet as pme
 from pme_parquet._spark import connector, session
-from pme_parquet._spark.connector import Connector, judged, misfit_in
+from pme_parquet._spark.connector import Connector, evaluated, misfit_in
 from tests.support.processes import environment
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ FITS = Connector("0.1.0", "4.0", "2.13")
 
 
 def kind(connector: Connector | None, spark: str = "4.1.3", scala: str = "2.13.16", wheel: str = "0.1.0") -> str | None:
-    found = judged(connector, spark, scala, wheel)
+    found = evaluated(connector, spark, scala, wheel)
     return found.kind if found else None
 
 
@@ -55,7 +55,7 @@ def test_each_kind_of_misfit_is_distinguished() -> None:
     ],
 )
 def test_each_misfit_says_what_to_do(connector: Connector | None, mentions: list[str]) -> None:
-    found = judged(connector, "4.1.3", "2.13.16", "0.1.0")
+    found = evaluated(connector, "4.1.3", "2.13.16", "0.1.0")
     assert found is not None
     error = found.error("pme.verify")
     assert isinstance(error, pme.UnsupportedError)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._spark import jars
+from pme_parquet._spark import connector
 from tests.support.session import EXTENSION
 
 NAMES = [
@@ -19,7 +19,7 @@ NAMES = [
 def bundled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in NAMES:
         (tmp_path / name).touch()
-    monkeypatch.setattr(jars, "JARS", tmp_path)
+    monkeypatch.setattr(connector, "JARS", tmp_path)
     monkeypatch.delenv("SPARK_HOME", raising=False)
     return tmp_path
 
@@ -58,7 +58,7 @@ def test_the_scala_version_of_spark_home_counts(
     (home / "jars").mkdir()
     (home / "jars" / "scala-library-2.13.8.jar").touch()
     monkeypatch.setenv("SPARK_HOME", str(home))
-    monkeypatch.setattr(jars, "installed_version", lambda: "3.5.9")
+    monkeypatch.setattr(connector, "installed_version", lambda: "3.5.9")
     assert Path(pme.jar_path()).name == NAMES[1]
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._kms import keystore_file, keytool
+from pme_parquet._kms import keystore_file
 from tests.python import killed_job
 from tests.python.killed_job import played, stored
 from tests.support.processes import environment
@@ -30,8 +30,8 @@ PASSWORD = pme.file("nowhere")
 
 @pytest.fixture(autouse=True)
 def played_keytool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keytool, "store", stored)
-    monkeypatch.setattr(keytool, "run", played)
+    monkeypatch.setattr(keystore_file, "keytool_arguments", stored)
+    monkeypatch.setattr(keystore_file, "run_keytool", played)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def _meanwhile(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -
             due.pop()()
         return played(command, *rest)
 
-    monkeypatch.setattr(keytool, "run", run)
+    monkeypatch.setattr(keystore_file, "run_keytool", run)
 
 
 def test_keys_added_at_the_same_time_are_all_kept(store: pme.Keystore, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,13 +70,8 @@ def screenshot(page: Path, scratch: Path, width: int, height: int, *flags: str) 
 
 MEASURE = """
 const frame = document.getElementById("page"), page = frame.contentDocument, root = page.documentElement;
-const sum = (all) => all.reduce((a, b) => a + b, 0);
-const strips = [...page.querySelectorAll("figure > svg")].map((svg) => ({
-  width: svg.getBoundingClientRect().width,
-  boxes: sum([...svg.querySelectorAll(':scope > rect[height="44"]')].map((box) => box.getBoundingClientRect().width)),
-}));
 document.getElementById("measured_json").textContent = JSON.stringify({
-  width: root.clientWidth, content: root.scrollWidth, height: root.scrollHeight, strips,
+  width: root.clientWidth, content: root.scrollWidth, height: root.scrollHeight,
   back: frame.contentWindow.getComputedStyle(page.body).backgroundColor,
 });
 """

@@ -8,7 +8,7 @@ KMS = {"kms": TEST_KMS}
 
 
 # Several row groups and pages, indexes and filters in a file of some kilobytes.
-LAYOUT = {
+SMALL_PAGES = {
     "parquet.block.size": "30000",
     "parquet.block.row.count.limit": "300",
     "parquet.page.row.count.limit": "100",

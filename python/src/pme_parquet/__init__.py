@@ -10,32 +10,24 @@ from pme_parquet._delta_tables.session import configure
 from pme_parquet._doctor import Check, Diagnosis, doctor
 from pme_parquet._encryption import Encryption
 from pme_parquet._inspect import Inspection, inspect
-from pme_parquet._kms.clouds import AwsKms, AzureKeyVault, GcpKms, HadoopKms
-from pme_parquet._kms.java_class import KmsClass
 from pme_parquet._kms.keystore import Keystore
 from pme_parquet._kms.python import PythonKms
 from pme_parquet._kms.secrets import SecretReference, conf, env, file, hadoop_credential
-from pme_parquet._kms.static import Static
-from pme_parquet._kms.vault import Vault
+from pme_parquet._kms.services import AwsKms, AzureKeyVault, GcpKms, HadoopKms, KmsClass, Static, Vault
 from pme_parquet._operations.copies import Copied, decrypt, encrypt, rekey
-from pme_parquet._operations.dropping import drop_index
-from pme_parquet._operations.expiry import ExpiredSnapshots, expire_snapshots
 from pme_parquet._operations.export import ExportedStore, export_xskipper
-from pme_parquet._operations.frames import read, write
+from pme_parquet._operations.frames import plan, read, write
 from pme_parquet._operations.indexes import Bloom, IndexClass, MinMax, ValueList
-from pme_parquet._operations.key_usage import key_usage
 from pme_parquet._operations.migration import Migrated, MigrationPlan, SourceColumn, migrate_orc, wrap_orc_key
-from pme_parquet._operations.plan import plan
 from pme_parquet._operations.query_stats import QueryStats, ScannedFiles, SkippedFiles, query_stats
 from pme_parquet._operations.rotation import RotatedFile, RotationReport, rotate
-from pme_parquet._operations.sealing import Sealed, seal
-from pme_parquet._operations.tables import DeltaFiles
-from pme_parquet._operations.verify import Opened, Sample, verify
+from pme_parquet._operations.sealing import ExpiredSnapshots, Sealed, drop_index, expire_snapshots, seal
+from pme_parquet._operations.verify import DeltaFiles, Opened, Sample, key_usage, verify
 from pme_parquet._plan import Plan, PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._report import report
 from pme_parquet._snapshots import Index, Indexes, Snapshots, SnapshotVersion, describe_index, snapshots
+from pme_parquet._spark.connector import jar_path
 from pme_parquet._spark.errors import install_errors
-from pme_parquet._spark.jars import jar_path
 from pme_parquet._spark.session import spark_config
 from pme_parquet._version import __version__
 from pme_parquet.errors import (

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TypeAlias
 
-    from pme_parquet._kms.protocol import Kms
+    from pme_parquet._kms.services import Kms
 
     KmsLike: TypeAlias = Kms | str | Mapping[str, Any]
     """A KMS; the name of one that the session configures; or options, as `{"kms": "vault", "kms.vault.url": …}`."""

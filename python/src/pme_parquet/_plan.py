@@ -1,7 +1,7 @@
 """The plan of a write: the key of each leaf column, what would stay readable, and why the write would fail.
 
 Start at `planned`. It asks the connector, which decides as it does in a write. The public function is in
-`_operations.plan`; `Encryption.explain` calls it too.
+`_operations.frames`; `Encryption.explain` calls it too.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from pme_parquet._audience import Words
-from pme_parquet._display.content import Line, Shown, Table
-from pme_parquet._display.showable import Showable
+from pme_parquet._display.content import Line, Showable, Shown, Table
 from pme_parquet._display.words import FOOTERS, number, printable
 from pme_parquet._spark.driver import method_of
 from pme_parquet.errors import BadOptionError

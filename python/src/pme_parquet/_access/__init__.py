@@ -1,8 +1,8 @@
 """How a storage is reached: with the caller's options, as a Spark session reaches it, or as fsspec finds out.
 
-Start at `access`. `given` reads the caller's options; `session` reads a session's `settings`, which `s3`, `azure` and
-`gcs` translate into the options of fsspec's packages. `problems` has the errors. A setting that has no counterpart
-there is an error: otherwise a table would be looked for elsewhere, or as somebody else.
+Start at `access`. `options` reads the caller's options; `session` reads a session's `settings`, which `s3`, `azure` and
+`gcs` translate into the options of fsspec's packages. A setting that has no counterpart there is an error: otherwise a
+table would be looked for elsewhere, or as somebody else.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def access(path: str, options: Mapping[str, Any] | None, spark: SparkSession | N
         BadOptionError: an option's secret cannot be read, or a session's setting lacks something.
         UnsupportedError: a session's setting has no counterpart, or the session is one of Spark Connect.
     """
-    from pme_parquet._access import given  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._access.options import defaults_in_words, in_words, read  # noqa: PLC0415 not at import
     from pme_parquet._storage import local_root  # noqa: PLC0415 as above
 
     if options is not None:
-        read = given.read(options, where)
-        return Access(read, given.in_words(read, path))
+        passed = read(options, where)
+        return Access(passed, in_words(passed, path))
     if spark is not None:
         from pme_parquet._access.session import of_session  # noqa: PLC0415 as above
 
         return Access(*of_session(path, spark, where))
-    return Access(None, "" if local_root(path) is not None else given.defaults_in_words(path))
+    return Access(None, "" if local_root(path) is not None else defaults_in_words(path))

@@ -6,8 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._access import problems
-from pme_parquet._access.settings import Narrowed
+from pme_parquet._access.settings import Narrowed, in_a_provider, missing, untranslated
 from pme_parquet._display.words import printable
 
 if TYPE_CHECKING:
@@ -41,15 +40,15 @@ def translated(below: str, scheme: str, settings: Settings, where: str) -> tuple
     name = host.removesuffix(_PUBLIC)
     if not at or name == host or not name:
         why = "only accounts of the public cloud (ACCOUNT.dfs.core.windows.net) are reached by adlfs"
-        raise problems.untranslated(where, f"{scheme}://{container}@…", "", why)
+        raise untranslated(where, f"{scheme}://{container}@…", "", why)
     account = Narrowed(settings, lambda setting: f"{setting}.{host}")
     account.require_harmless(_ONLY, where, are_secret=True)
     account.require_harmless(_ENDPOINT_OF_TESTS, where, are_secret=False)
     if settings.get(_JCEKS):
-        raise problems.in_a_provider(where, _JCEKS, "keys")
+        raise in_a_provider(where, _JCEKS, "keys")
     for variable in sorted(os.environ):
         if variable.startswith(_VARIABLES):
-            raise problems.untranslated(where, _TYPE, "", f"adlfs would take {variable} from the environment, too")
+            raise untranslated(where, _TYPE, "", f"adlfs would take {variable} from the environment, too")
     options, how = _credentials(account, where)
     return {"account_name": name, "anon": False} | options, [f"account {printable(name)}", how]
 
@@ -61,15 +60,15 @@ def _credentials(account: Narrowed, where: str) -> tuple[dict[str, Any], str]:
     if kind == "SAS":
         return {"sas_token": _required(account, _SAS, where).removeprefix("?")}, f"token of {account.named(_SAS)}"
     if kind != "OAuth":
-        raise problems.untranslated(where, account.named(_TYPE), kind, "this kind of login is not known")
+        raise untranslated(where, account.named(_TYPE), kind, "this kind of login is not known")
     provider = account.get(_PROVIDER)
     if provider != _CLIENT:
         why = "only ClientCredsTokenProvider has a counterpart in adlfs"
-        raise problems.untranslated(where, account.named(_PROVIDER), provider, why)
+        raise untranslated(where, account.named(_PROVIDER), provider, why)
     endpoint = _ENDPOINT.fullmatch(_required(account, f"{_OAUTH}.endpoint", where))
     if endpoint is None:
         setting = account.named(f"{_OAUTH}.endpoint")
-        raise problems.untranslated(where, setting, "", "it does not name a tenant of login.microsoftonline.com")
+        raise untranslated(where, setting, "", "it does not name a tenant of login.microsoftonline.com")
     options = {
         "tenant_id": endpoint[1],
         "client_id": _required(account, f"{_OAUTH}.id", where),
@@ -81,5 +80,5 @@ def _credentials(account: Narrowed, where: str) -> tuple[dict[str, Any], str]:
 def _required(account: Narrowed, setting: str, where: str) -> str:
     found = account.get(setting)
     if not found:
-        raise problems.missing(where, f"{setting} is not set", "Set it.")
+        raise missing(where, f"{setting} is not set", "Set it.")
     return found

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._access import problems
+from pme_parquet._access.settings import missing, untranslated
 from pme_parquet._display.words import printable
 from pme_parquet._storage import shown
 
@@ -42,7 +42,7 @@ def translated(_below: str, _scheme: str, settings: Settings, where: str) -> tup
         return options | {"token": _key_file(settings, where)}, [*words, f"credentials of {_FILE}"]
     if kind not in _TOKENS:
         why = "gcsfs has no such login" if kind else "it is not set, and versions of the connector differ without it"
-        raise problems.untranslated(where, _TYPE, kind, why)
+        raise untranslated(where, _TYPE, kind, why)
     token, how = _TOKENS[kind]
     return options | {"token": token}, [*words, how]
 
@@ -51,7 +51,7 @@ def _key_file(settings: Settings, where: str) -> str:
     """The file of a service account. gcsfs would send a text that names no file to Google, as an access token."""
     name = settings.get(_FILE)
     if not name:
-        raise problems.missing(where, f"{_FILE} is not set", "Set it.")
+        raise missing(where, f"{_FILE} is not set", "Set it.")
     file = Path(name).absolute()
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
@@ -59,7 +59,7 @@ def _key_file(settings: Settings, where: str) -> str:
         content = None
     if not isinstance(content, dict) or content.get("type") != "service_account":
         what = f"{_FILE}={printable(name)} is not a file with the key of a service account"
-        raise problems.missing(where, what, "Correct it.")
+        raise missing(where, what, "Correct it.")
     return str(file)
 
 

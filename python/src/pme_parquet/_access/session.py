@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._access import azure, gcs, given, problems, s3
-from pme_parquet._access.settings import Settings
+from pme_parquet._access import azure, gcs, s3
+from pme_parquet._access.options import require_no_more
+from pme_parquet._access.settings import Settings, by_connect, no_session, not_whole, of_a_version, other_scheme
 from pme_parquet._arguments import kind
 from pme_parquet._hadoop import OfHadoop
 from pme_parquet._storage import Through, local_root, scheme_of
@@ -21,6 +22,14 @@ _OF_HADOOP = ("hdfs", "viewfs", "webhdfs", "swebhdfs")
 
 # What s3fs, adlfs and gcsfs take for a version of an object is a part of its name for Hadoop.
 _VERSION = re.compile(r"[?&](?:versionId|versionid|generation)=|#\s*[+-]?\d")
+_TRANSLATE: dict[str, Callable[[str, str, Settings, str], tuple[dict[str, Any], list[str]]]] = {
+    "s3a": s3.translated,
+    "s3": s3.translated,
+    "s3n": s3.translated,
+    "abfs": azure.translated,
+    "abfss": azure.translated,
+    "gs": gcs.translated,
+}
 
 
 def of_session(path: str, spark: SparkSession, where: str) -> tuple[dict[str, Any] | None, str]:
@@ -42,19 +51,19 @@ def translated(path: str, settings: Settings, where: str) -> tuple[dict[str, Any
     if scheme is None and "::" not in path:
         default = settings.get("fs.defaultFS")
         if default and not default.startswith("file:"):
-            raise problems.not_whole(where, path, default)
+            raise not_whole(where, path, default)
         return None, ""
     if local_root(path) is not None:
         return None, ""
     if "::" in path or scheme is None:
-        raise problems.other_scheme(where, path.partition(":")[0])
+        raise other_scheme(where, path.partition(":")[0])
     translate = _TRANSLATE.get(scheme)
     if translate is None:
-        raise problems.other_scheme(where, scheme)
+        raise other_scheme(where, scheme)
     if _VERSION.search(path):
-        raise problems.of_a_version(where, path)
+        raise of_a_version(where, path)
     options, words = translate(path.partition("://")[2], scheme, settings, where)
-    given.require_no_more(options, scheme, where)
+    require_no_more(options, scheme, where)
     return options, f"settings of the Spark session: {', '.join(words)}"
 
 
@@ -62,17 +71,7 @@ def _settings(spark: SparkSession, where: str) -> Settings:
     session: Any = getattr(spark, "_jsparkSession", None)
     if session is None:
         if type(spark).__module__.startswith("pyspark.sql.connect"):
-            raise problems.by_connect(where)
-        raise problems.no_session(where, kind(spark))
+            raise by_connect(where)
+        raise no_session(where, kind(spark))
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
     return Settings(session.sessionState().newHadoopConf().get, jvm.java.lang.System.getenv)
-
-
-_TRANSLATE: dict[str, Callable[[str, str, Settings, str], tuple[dict[str, Any], list[str]]]] = {
-    "s3a": s3.translated,
-    "s3": s3.translated,
-    "s3n": s3.translated,
-    "abfs": azure.translated,
-    "abfss": azure.translated,
-    "gs": gcs.translated,
-}

@@ -1,5 +1,4 @@
 """What checks of tables of several formats share.
 
-`findings` collects what is readable; `result` is the answer, and `view` shows it; `modules` looks at files
-without a key.
+`findings` collects what is readable, and is the answer; `files` lists files and looks at them without a key.
 """

@@ -1,4 +1,4 @@
-"""Findings of a check: what is readable, and in which file and column. A finding never contains a value."""
+"""Findings of a check, and its answer: what is readable, in which file and column. A finding contains no value."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from pme_parquet._display.words import printable
+from pme_parquet._display.content import Line, Showable, Shown, Table, how_reached
+from pme_parquet._display.words import number, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
 Severity = Literal["high", "low", "note", "unread"]
 # A table with more has the same few faults in all its files.
 MOST = 100_000
 _PARTITION = re.compile(r"([^/=]+)=[^/]*(?=/)")
+_MOST = 50
+_STYLES = {"high": "red", "low": "yellow", "unread": "yellow", "note": ""}
+_SEVERITIES = {"high": "readable", "low": "something", "unread": "not looked at", "note": "note"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +84,67 @@ class FoundOnce(Generic[One]):
 def path_shown(path: str) -> str:
     """A path below the table, without the values in names of directories, as `day=…`."""
     return printable(_PARTITION.sub(r"\1=…", path.replace("\\", "/")))
+
+
+class CheckResult(Showable):
+    """What all checks answer: findings, what was looked at, and how the storage was reached."""
+
+    path: str
+    version: int | None
+    findings: Sequence[CheckFinding]
+    looked_at: Mapping[str, int]
+    storage: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was looked at, and nothing was found that shows a value, or anything about one.
+
+        Notes do not count. It says nothing of what the check cannot recognize: see the page on the check.
+        """
+        return all(finding.severity == "note" for finding in self.findings)
+
+    def _shown_as(self, kind: str, line: str) -> Shown:
+        """The view, with what the table is and a line about it."""
+        return _shown((self.path, kind, self.version), line, self.findings, self.looked_at, self.storage)
+
+
+def _shown(
+    table: tuple[str, str, int | None],
+    about: str,
+    findings: Sequence[CheckFinding],
+    looked_at: Mapping[str, int],
+    storage: str,
+) -> Shown:
+    """A title, a table of findings by kind and column, a line about the table, and what was looked at.
+
+    A table is its path, what it is, and its version.
+    """
+    path, kind, number_of = table
+    version = "" if number_of is None else f", version {number_of:,}"
+    wrong = sum(finding.severity != "note" for finding in findings)
+    title = f"{printable(path)}: {kind}{version}: {number(wrong, 'finding') if wrong else 'no findings'}"
+    groups = _groups(findings)
+    lines = []
+    if len(groups) > _MOST:
+        lines.append(Line(f"and {number(len(groups) - _MOST, 'more kind')} of findings; --json and to_dict() list all"))
+    lines.append(Line(about))
+    lines.append(Line(f"looked at: {', '.join(f'{what}: {count:,}' for what, count in looked_at.items())}"))
+    return Shown(title, (_table(groups[:_MOST]),) if groups else (), (*lines, *how_reached(storage)))
+
+
+def _groups(findings: Sequence[CheckFinding]) -> list[list[CheckFinding]]:
+    found: dict[tuple[str, str, str, str], list[CheckFinding]] = {}
+    for one in findings:
+        found.setdefault((one.severity, one.kind, one.column, one.what), []).append(one)
+    return list(found.values())
+
+
+def _table(groups: list[list[CheckFinding]]) -> Table:
+    rows = []
+    for group in groups:
+        first = group[0]
+        more = f" and {len(group) - 1:,} more" if len(group) > 1 else ""
+        column = first.column or "-"
+        rows.append((_SEVERITIES[first.severity], column, f"{first.kind}: {first.what}", f"{first.file}{more}"))
+    styles = tuple(_STYLES[group[0].severity] for group in groups)
+    return Table(("", "column", "finding", "file"), tuple(rows), styles, paths=True)

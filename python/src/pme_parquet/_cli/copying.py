@@ -14,8 +14,7 @@ from pme_parquet._cli.groups import Json, grouped
 from pme_parquet._cli.options import Given, TypedKms, WriteKeys, kms_options, merged, pairs
 from pme_parquet._cli.output import print_result
 from pme_parquet._cli.sessions import SparkChoice
-from pme_parquet._display.causes import Grouped, by_cause
-from pme_parquet._display.words import number, printable, size
+from pme_parquet._display.words import Grouped, by_cause, number, printable, size
 from pme_parquet._operations import copies, migration
 from pme_parquet.errors import PmeError
 

@@ -11,7 +11,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pme_parquet._display.showable import Showable
+from pme_parquet._display.content import Showable
 from pme_parquet._display.words import printable
 from pme_parquet.errors import (
     AadPrefixError,

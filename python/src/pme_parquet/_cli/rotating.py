@@ -14,11 +14,10 @@ from pme_parquet._cli.options import Given, TypedKms, kms_options, master_keys, 
 from pme_parquet._cli.output import print_result
 from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._cli.verifying import Path_
-from pme_parquet._display.content import Shown, Table
-from pme_parquet._display.showable import Showable
+from pme_parquet._display.content import Showable, Shown, Table
 from pme_parquet._display.words import number, printable, size
-from pme_parquet._operations.key_usage import key_usage as usage_of
 from pme_parquet._operations.rotation import rotate as rotate_table
+from pme_parquet._operations.verify import key_usage as usage_of
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:

@@ -15,13 +15,11 @@ from pme_parquet._cli.groups import Json, grouped
 from pme_parquet._cli.options import Given, StorageOptions, TypedKms, WriteKeys, storage_options
 from pme_parquet._cli.output import FINDING, of_findings, of_problems, print_result
 from pme_parquet._cli.sessions import SparkChoice
-from pme_parquet._display.causes import Grouped, by_cause
-from pme_parquet._display.words import number
-from pme_parquet._operations.plan import frame_to_plan
+from pme_parquet._display.words import Grouped, by_cause, number
+from pme_parquet._operations.frames import frame_to_plan
 from pme_parquet._operations.verify import Sample
 from pme_parquet._operations.verify import verify as verify_table
-from pme_parquet._report.make import make
-from pme_parquet._report.write import target_of
+from pme_parquet._report.make import make, target_of
 
 if TYPE_CHECKING:
     from pme_parquet._operations.verify import Opened

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pme_parquet._inspect.footers import footer_of
 from pme_parquet._inspect.names import Names
-from pme_parquet._inspect.tails import footer_of
 from pme_parquet._inspect.thrift import MalformedError, Struct, binaries, each, parse, presence, struct
 from pme_parquet.errors import PmeError
 

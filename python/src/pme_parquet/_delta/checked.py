@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._checks.result import CheckResult
+from pme_parquet._checks.findings import CheckResult
 from pme_parquet._display.words import printable
 
 if TYPE_CHECKING:

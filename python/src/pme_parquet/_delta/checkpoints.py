@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._inspect.key_words import key_id
 from pme_parquet._inspect.look import look
+from pme_parquet._inspect.view import key_id
 from pme_parquet._logs.bounds import UnreadableError
 from pme_parquet._logs.documents import document
 

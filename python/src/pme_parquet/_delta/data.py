@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._audience import Words
-from pme_parquet._checks.modules import is_modules
+from pme_parquet._checks.files import is_modules
 from pme_parquet._delta.bounds import bounds_of
 from pme_parquet._delta.columns import split
 from pme_parquet._inspect.look import look

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._audience import Words
-from pme_parquet._display.showable import Showable
+from pme_parquet._display.content import Showable
 from pme_parquet._display.words import number, printable
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._encryption import encryption_of
-from pme_parquet._spark import jars
+from pme_parquet._spark import connector
 from pme_parquet._spark.session import EXTENSIONS, JARS, already_set, connected, runs_elsewhere
 from pme_parquet.errors import NoKeyError, UnsupportedError
 
@@ -121,16 +121,16 @@ def package(named: str, scala: str | None) -> str | None:
     Raises:
         UnsupportedError: there is no Delta for this Spark.
     """
-    if "delta-spark" in named or any(any(folder.glob("delta-spark*.jar")) for folder in jars.folders()):
+    if "delta-spark" in named or any(any(folder.glob("delta-spark*.jar")) for folder in connector.folders()):
         return None
-    version = jars.installed_version()
+    version = connector.installed_version()
     found = _PACKAGES.get(".".join(version.split(".")[:2]))
     if found is None:
         raise UnsupportedError(
             f"{_WHERE}: there is no Delta for Spark {version}. Install a PySpark that has one: pip install "
             f"pyspark=={_NEWEST}."
         )
-    return found.format(scala=scala or jars.installed_scala() or ("2.12" if version.startswith("3.") else "2.13"))
+    return found.format(scala=scala or connector.installed_scala() or ("2.12" if version.startswith("3.") else "2.13"))
 
 
 def extensions(listed: str) -> str:

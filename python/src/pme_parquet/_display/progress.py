@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
+_SECONDS_BETWEEN_LINES = 5
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,6 @@ def _words(seconds: float) -> str:
     if seconds < _HOUR:
         return f"{seconds / _MINUTE:.0f} min"
     return f"{seconds / _HOUR:.1f} h"
-
-
-_SECONDS_BETWEEN_LINES = 5
 
 
 class Form(Protocol):

@@ -1,7 +1,6 @@
 """`pme.doctor`: checks that a session has everything the format needs, and says how to fix what is missing.
 
-`diagnosis` is the answer and its view; `python` checks what only Python can see; the connector checks everything else,
-in the driver of a classic session (`classic`) or behind a Connect session (`connect`).
+`diagnosis` is the answer and its view. `checks` has what only Python can see, and asks the connector for all else.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import options_of
 from pme_parquet._audience import Words
-from pme_parquet._doctor import classic, connect, python
+from pme_parquet._doctor.checks import classic_checks, client_checks, server_checks
 from pme_parquet._doctor.diagnosis import Check, Diagnosis
 from pme_parquet._encryption import Encryption
 
@@ -49,8 +48,8 @@ def doctor(
         What was found. A check that fails is part of it, and raises nothing.
     """
     given = _options(kms) | options_of(options, Words("pme.doctor"))
-    look = classic.checks if hasattr(spark, "_jsparkSession") else connect.checks
-    return Diagnosis((*python.checks(spark), *look(spark, given)))
+    look = classic_checks if hasattr(spark, "_jsparkSession") else server_checks
+    return Diagnosis((*client_checks(spark), *look(spark, given)))
 
 
 def _options(kms: Encryption | KmsLike | None) -> dict[str, str]:

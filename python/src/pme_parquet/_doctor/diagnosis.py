@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pme_parquet._display.showable import Showable
+from pme_parquet._display.content import Showable
 from pme_parquet._display.words import number, printable
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """`pme.hudi.check`: what anyone can read of a Hudi table's protected columns, without a key, a JVM, Spark or Hudi.
 
 Start at `check`. `searching` searches a table; `files` looks at each file, `properties` reads what the table says of
-itself, `protected` knows which columns matter, and `checked` is the answer.
+itself and knows which columns matter, and `checked` is the answer.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pme_parquet._checks.modules import is_modules
+from pme_parquet._checks.files import is_modules, slashed
 from pme_parquet._hudi.properties import DEFINITIONS, FILE
+from pme_parquet._inspect.footers import footer_of
 from pme_parquet._inspect.look import look
-from pme_parquet._inspect.tails import footer_of
 from pme_parquet._inspect.thrift import MalformedError, Struct, binary, each, parse
 from pme_parquet._logs.sums import is_sums
 from pme_parquet.errors import PmeError
@@ -67,11 +67,6 @@ class TableFile:
     sealed: frozenset[str] = frozenset()
     in_footer: bool = False
     problem: str = ""
-
-
-def slashed(found: Found) -> str:
-    """The path of a file below the table."""
-    return found.shown.replace("\\", "/")
 
 
 def shown_path(file: str) -> str:

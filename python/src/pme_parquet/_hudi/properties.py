@@ -1,4 +1,4 @@
-"""What a Hudi table says of itself: `.hoodie/hoodie.properties`, and the definitions of its indexes."""
+"""What a Hudi table says of itself (`hoodie.properties`, definitions of indexes), and the columns that matter."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pme_parquet._logs.bounds import UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 FILE = ".hoodie/hoodie.properties"
 DEFINITIONS = ".hoodie/.index_defs/"
@@ -18,6 +18,9 @@ _KEYS = "hoodie.table.recordkey.fields"
 _PARTITIONS = "hoodie.table.partition.fields"
 _TYPE = "hoodie.table.type"
 _TYPES = ("COPY_ON_WRITE", "MERGE_ON_READ")
+RECORD_KEY, PARTITION_PATH = "_hoodie_record_key", "_hoodie_partition_path"
+# They hold times, numbers and names of files.
+_OWN = frozenset({"_hoodie_commit_time", "_hoodie_commit_seqno", "_hoodie_file_name", "_hoodie_operation"})
 
 
 class Properties:
@@ -80,3 +83,48 @@ def indexed(content: bytes) -> dict[str, tuple[str, ...]]:
         return {str(name): tuple(map(str, one["sourceFields"])) for name, one in defined.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UnreadableError("it is no definition of indexes that this check understands") from None
+
+
+class Protected:
+    """The protected columns of a table.
+
+    Args:
+        names: the columns; all if None.
+        keys: the fields of the record key; None if they are not known.
+        partitions: the fields of the partition path; None if they are not known.
+    """
+
+    def __init__(
+        self, names: Sequence[str] | None, keys: Sequence[str] | None, partitions: Sequence[str] | None
+    ) -> None:
+        self.names = tuple(names or ())
+        self._paths = None if names is None else [_path(name) for name in names]
+        self.keys = ("*",) if keys is None else self._among(keys)
+        self.partitions = ("*",) if partitions is None else self._among(partitions)
+
+    def among(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """The protected ones among columns of files or indexes, sorted; of Hudi's copies, what they repeat."""
+        found: set[str] = set()
+        for column in columns:
+            own = column.lower()
+            if own == RECORD_KEY:
+                found.update(self.keys)
+            elif own == PARTITION_PATH:
+                found.update(self.partitions)
+            elif own not in _OWN:
+                found.update(self._among([column]))
+        return tuple(sorted(found))
+
+    def _among(self, columns: Iterable[str]) -> tuple[str, ...]:
+        if self._paths is None:
+            return tuple(columns)
+        return tuple(column for column in columns if any(_overlap(_path(column), one) for one in self._paths))
+
+
+def _path(name: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("`").lower() for part in name.split("."))
+
+
+def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether one is the other, or in it."""
+    return all(left == right for left, right in zip(one, other, strict=False))

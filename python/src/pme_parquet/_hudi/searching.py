@@ -6,12 +6,12 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from pme_parquet._checks.files import counted, listed_files, regular_files, slashed
 from pme_parquet._checks.findings import FoundOnce
 from pme_parquet._display.words import printable
 from pme_parquet._hudi.checked import HudiCheck, HudiFinding
-from pme_parquet._hudi.files import look_at, shown_path, slashed
-from pme_parquet._hudi.properties import FILE, MAX_BYTES, Properties, indexed
-from pme_parquet._hudi.protected import RECORD_KEY, Protected
+from pme_parquet._hudi.files import look_at, shown_path
+from pme_parquet._hudi.properties import FILE, MAX_BYTES, RECORD_KEY, Properties, Protected, indexed
 from pme_parquet._logs.bounds import UnreadableError
 from pme_parquet._storage import shown, storage
 from pme_parquet.errors import BadOptionError
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pme_parquet._hudi.files import TableFile
     from pme_parquet._storage import Found, WholeStorage
 
-MAX_FILES = 1_000_000
 _MAX_COMMIT = 64 << 20
 _MAX_COMMITS = 50
 _THREADS = 16
@@ -36,35 +35,26 @@ _STATISTICS = frozenset({"column_stats", "partition_stats"})
 def searched(where: str, columns: Sequence[str] | None, reached: Access, function: str) -> HudiCheck:
     """Everything that `pme.hudi.check` does."""
     files = storage(where, reached.options)
-    listed = [one for _, one in zip(range(MAX_FILES + 1), files.everything(), strict=False)]
+    listed = listed_files(files)
     if not any(slashed(one).startswith(".hoodie/") for one in listed):
         raise BadOptionError(f"{function}: {shown(where)} is not a Hudi table: it has no .hoodie. Check the path.")
     if columns is not None and not columns:
         raise BadOptionError(f"{function}: columns is empty. Name a column, or leave it out.")
     findings = _Findings(HudiFinding)
-    if len(listed) > MAX_FILES:
-        findings.unread("", f"there are more than {MAX_FILES:,} files; the others were not looked at")
-    for one in listed[:MAX_FILES]:
-        if not one.regular:
-            what = "it is a symbolic link; it was not followed" if one.link else "it is not a file that can be read"
-            findings.unread(slashed(one), what)
-    regular = [one for one in listed[:MAX_FILES] if one.regular and one.bytes]
+    regular = regular_files(listed, findings)
     with ThreadPoolExecutor(_THREADS) as threads:
         looked = list(threads.map(lambda one: look_at(files, one), regular))
     search = _Search(files, findings, looked, columns)
     search.search()
-    counts: dict[str, int] = {}
-    for file in looked:
-        counts[file.what] = counts.get(file.what, 0) + 1
-    said = search.properties
+    stated = search.properties
     return HudiCheck(
         shown(where),
-        said.version if said else None,
-        said.type if said else None,
+        stated.version if stated else None,
+        stated.type if stated else None,
         search.protected.names,
         search.columns_from,
         findings.all(),
-        dict(sorted(counts.items())),
+        counted(file.what for file in looked),
         reached.words,
     )
 
@@ -94,8 +84,8 @@ class _Search:
             hidden = any(file.what == "encrypted" and not file.file.startswith(".hoodie/") for file in looked)
             names = sealed if sealed and not hidden else None
             self.columns_from = "columns that files encrypt" if names else "all, since no footer says which"
-        said = self.properties
-        self.protected = Protected(names, said.keys if said else None, said.partitions if said else None)
+        stated = self.properties
+        self.protected = Protected(names, stated.keys if stated else None, stated.partitions if stated else None)
         self._asked = columns or ()
         self._indexed = self._definitions()
 
@@ -184,17 +174,17 @@ class _Search:
             self._findings.unread(file.file, "it is a part of the metadata table that this check does not know")
 
     def _table(self) -> None:
-        add, said = self._findings.add, self.properties
+        add, stated = self._findings.add, self.properties
         if self.protected.partitions:
             what = "its values are in names of directories, the timeline and the metadata table"
             add("partition value", "high", "", what, *self.protected.partitions)
-        if said is None:
+        if stated is None:
             return
-        if said.type != "COPY_ON_WRITE":
+        if stated.type != "COPY_ON_WRITE":
             add("table type", "low", FILE, "the table is MERGE_ON_READ: its next updates will be in readable log files")
-        if said.change_data:
+        if stated.change_data:
             add("change data", "low", FILE, "changes of rows will be written into readable log files")
-        if said.other_format:
+        if stated.other_format:
             add("file format", "low", FILE, "base files may be of another format than Parquet, and readable")
         if self.protected.keys:
             what = (

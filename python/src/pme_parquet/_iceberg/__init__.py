@@ -1,7 +1,7 @@
 """`pme.iceberg.check`: what anyone can read of an Iceberg table, without a key, a JVM, Spark or a catalog.
 
-Start at `check`. `searching` searches a table; `files` looks at each file, `metadata` reads what `metadata.json` says,
-`manifests` what manifests say, and `checked` is the answer.
+Start at `check`. `searching` searches a table; `files` looks at each file, also at what manifests say, `metadata` reads
+what `metadata.json` says, and `checked` is the answer.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def check(
         PmeError: the storage cannot list the path. A file that cannot be read is a finding.
     """
     from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
-    from pme_parquet._iceberg.manifests import need_fastavro  # noqa: PLC0415 as above
+    from pme_parquet._iceberg.files import need_fastavro  # noqa: PLC0415 as above
     from pme_parquet._iceberg.searching import searched  # noqa: PLC0415 as above
 
     where = path_of(path, _WHERE)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pme_parquet._iceberg.bounds import text
 from pme_parquet._logs.bounds import UnreadableError
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ _LOCATION = re.compile(r"(?:[A-Za-z][\w+.-]*:)?/{1,3}[^/].*")
 _LITTLE = ("bucket", "void")
 _ELSEWHERE = ("write.data.path", "write.metadata.path", "write.folder-storage.path", "write.object-storage.path")
 _DEFAULTS = ("initial-default", "write-default")
+MAX_TEXT = 8 * 1024
 
 
 @dataclass(frozen=True)
@@ -244,3 +244,14 @@ def _number(value: object) -> int:
 
 def _dicts(value: object) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def text(value: object, what: str) -> str:
+    """A text of a document.
+
+    Raises:
+        UnreadableError: it is none, or longer than `MAX_TEXT`.
+    """
+    if not isinstance(value, str) or len(value) > MAX_TEXT:
+        raise UnreadableError(f"its {what} is no text, or a very long one")
+    return value

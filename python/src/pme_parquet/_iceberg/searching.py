@@ -5,53 +5,42 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from pme_parquet._checks.files import counted, listed_files, regular_files, slashed
 from pme_parquet._checks.findings import FoundOnce
 from pme_parquet._iceberg import metadata
 from pme_parquet._iceberg.checked import IcebergCheck, IcebergFinding
-from pme_parquet._iceberg.files import look_at, slashed
-from pme_parquet._iceberg.manifests import Manifests
+from pme_parquet._iceberg.files import Manifests, look_at
 from pme_parquet._logs.bounds import UnreadableError
 from pme_parquet._storage import shown, storage
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from pme_parquet._access import Access
-    from pme_parquet._iceberg.files import TableFile
-    from pme_parquet._iceberg.manifests import Manifest
+    from pme_parquet._iceberg.files import Manifest, TableFile
     from pme_parquet._iceberg.metadata import Metadata
     from pme_parquet._storage import Found, WholeStorage
 
-MAX_FILES = 1_000_000
 _THREADS = 16
 
 
 def searched(where: str, reached: Access, function: str) -> IcebergCheck:
     """Everything that `pme.iceberg.check` does."""
     files = storage(where, reached.options)
-    listed = [one for _, one in zip(range(MAX_FILES + 1), files.everything(), strict=False)]
     findings = FoundOnce(IcebergFinding)
-    if len(listed) > MAX_FILES:
-        findings.unread("", f"there are more than {MAX_FILES:,} files; the others were not looked at")
-    regular = [one for one in listed[:MAX_FILES] if one.regular and one.bytes]
+    regular = regular_files(listed_files(files), findings)
     names = metadata.Names()
     versions = [made for one in regular if (made := _version(files, one, findings, names)) is not None]
     if not any(metadata.number_of(slashed(one)) is not None for one in regular):
         message = f"{function}: {shown(where)} is not an Iceberg table: it has no metadata.json. Check the path."
         raise BadOptionError(message)
-    for one in listed[:MAX_FILES]:
-        if not one.regular:
-            what = "it is a symbolic link; it was not followed" if one.link else "it is not a file that can be read"
-            findings.unread(slashed(one), what)
     reading = Manifests()
     with ThreadPoolExecutor(_THREADS) as threads:
         looked = list(threads.map(lambda one: look_at(files, one, reading), regular))
     newest = max(versions, key=lambda one: (one.number, one.file), default=None)
     _Search(findings, names, versions, newest, looked).search()
-    counts: dict[str, int] = {}
-    for file in looked:
-        counts[file.what] = counts.get(file.what, 0) + 1
+    counts = counted(file.what for file in looked)
     number, key = (newest.number, newest.key) if newest else (None, None)
-    return IcebergCheck(shown(where), number, key, findings.all(), dict(sorted(counts.items())), reached.words)
+    return IcebergCheck(shown(where), number, key, findings.all(), counts, reached.words)
 
 
 def _version(

@@ -1,8 +1,8 @@
 """`pme.inspect`: what encrypted Parquet files show without a key, a JVM or Spark. Start at `inspect`.
 
-`tails` gets a footer; `thrift` and `footers` read it; `material` and `beside` find the keys; `look` puts the results
-for a file together as `inspected` defines them, and `differences` compares files; `tables` adds what snapshots state,
-`formats` the table format, and `live` the files that are live; `report` is the answer, and `view` shows it.
+`footers` gets a footer and reads it with `thrift`, and `names` names its columns; `material` finds the keys; `look`
+puts the results for a file together as `inspected` defines them, `orc` those of an ORC file, and `differences` compares
+files; `tables` adds what snapshots and table formats state; `report` is the answer, and `view` shows it.
 """
 
 from __future__ import annotations
@@ -88,9 +88,8 @@ def inspection(  # noqa: PLR0913 where, with what, and how it is shown
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 as above
 
     from pme_parquet._inspect.differences import drift, groups, with_intruders  # noqa: PLC0415 as above
-    from pme_parquet._inspect.live import with_live  # noqa: PLC0415 as above
     from pme_parquet._inspect.look import look  # noqa: PLC0415 as above
-    from pme_parquet._inspect.tables import tables, without_metadata  # noqa: PLC0415 as above
+    from pme_parquet._inspect.tables import tables, with_live, without_metadata  # noqa: PLC0415 as above
     from pme_parquet._storage import shown  # noqa: PLC0415 as above
 
     with ThreadPoolExecutor(_THREADS) as threads:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pme_parquet._display.words import printable
 from pme_parquet._inspect import problems
 from pme_parquet._inspect.inspected import Finding, Group, InspectedFile, Key
-from pme_parquet._inspect.key_words import key_id
+from pme_parquet._inspect.view import key_id
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from pme_parquet._snapshots.version import SnapshotVersion
 
+# Table formats.
+DELTA, HUDI, ICEBERG = "Delta", "Hudi", "Iceberg"
 Footer = Literal["encrypted", "signed", "plaintext", "unsigned"]
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._display.words import printable
 from pme_parquet._inspect import footers, problems
-from pme_parquet._inspect.beside import FileKeys
+from pme_parquet._inspect.footers import footer_of, last_bytes
 from pme_parquet._inspect.inspected import Column, Finding, InspectedFile
+from pme_parquet._inspect.material import FileKeys
 from pme_parquet._inspect.orc import look_orc
-from pme_parquet._inspect.tails import footer_of, last_bytes
 from pme_parquet._inspect.thrift import MalformedError
 from pme_parquet._orc.tail import ends_as_orc
 from pme_parquet.errors import PmeError

@@ -1,6 +1,7 @@
-"""What key metadata and key material say about a data key: parquet-java's JSON (`PKMT1`), or a key's name (§4.3).
+"""The keys of a file: what key metadata and key material say, parquet-java's JSON (`PKMT1`) or a key's name (§4.3).
 
-The rules are the connector's: what it would refuse is a finding here. Wrapped keys are only measured, never returned.
+Key material is in the file, or in another one beside it. The rules are the connector's: what it would refuse is a
+finding here. Wrapped keys are only measured, never returned.
 """
 
 from __future__ import annotations
@@ -8,9 +9,18 @@ from __future__ import annotations
 import base64
 import json
 import re
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from pme_parquet._inspect import problems
+from pme_parquet._inspect.footers import LARGE
 from pme_parquet._inspect.inspected import Key
+from pme_parquet._storage import not_read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pme_parquet._storage import Found, Storage
+    from pme_parquet.errors import PmeError
 
 TYPE = "PKMT1"
 PREFIX, SUFFIX = "_KEY_MATERIAL_FOR_", ".json"
@@ -28,8 +38,9 @@ _AES_BYTES = (16, 24, 32)
 _KEK_ID_BYTES = 16
 _VERSION = re.compile(r"vault:v(\d{1,9}):")
 
-Storage = Literal["internal", "external"]
+Place = Literal["internal", "external"]
 Reference = str
+UNREADABLE = Key("unreadable")
 
 
 class UnusableError(Exception):
@@ -66,7 +77,7 @@ def _entry(reference: Reference, value: str | bool) -> Key:  # noqa: FBT001 a va
     return _envelope(_Fields(value), "external", reference)
 
 
-def _envelope(fields: _Fields, material: Storage, reference: Reference | None) -> Key:
+def _envelope(fields: _Fields, material: Place, reference: Reference | None) -> Key:
     double = fields.flag("doubleWrapping")
     fields.flag("isFooterKey")
     data_key, kek = fields.text("wrappedDEK"), fields.text("wrappedKEK") if double else None
@@ -156,3 +167,67 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError
     return found
+
+
+class FileKeys:
+    """Finds the keys of one file; each problem becomes one finding."""
+
+    def __init__(self, storage: Storage, found: Found, finding: Callable[[PmeError], None]) -> None:
+        self._storage = storage
+        self._found = found
+        self._finding = finding
+        self._beside: dict[str, Key] | None = None
+
+    @property
+    def others(self) -> tuple[Key, ...]:
+        """The keys in the file beside it except the footer's: those of columns, which only the footer names."""
+        return tuple(key for name, key in (self._beside or {}).items() if name != FOOTER_REFERENCE)
+
+    def key(self, metadata: bytes | None, of: str) -> Key:
+        """The key that the key metadata of the footer or of a column names."""
+        try:
+            found = of_metadata(metadata)
+        except UnusableError as unusable:
+            self._finding(problems.key_metadata(f"{self._found.shown}: {of}", str(unusable)))
+            return UNREADABLE
+        return found if isinstance(found, Key) else self._external(found)
+
+    def _external(self, reference: str) -> Key:
+        if self._beside is None:
+            self._beside = self._read()
+        if not self._beside:  # already a finding
+            return UNREADABLE
+        key = self._beside.get(reference)
+        if key is None:
+            self._unusable(f"it has no entry '{reference}'")
+        return key or UNREADABLE
+
+    def _read(self) -> dict[str, Key]:
+        with LARGE:
+            try:
+                found = of_file(self._content())
+                if not found:
+                    self._unusable("it is empty")
+            except UnusableError as unusable:
+                return self._unusable(str(unusable))
+            except FileNotFoundError:
+                return self._unusable("it is missing")
+            except Exception as failed:  # noqa: BLE001 every storage raises errors of its own
+                self._finding(not_read(f"{self._found.shown}: {self._name}", failed))
+                return {}
+            return found
+
+    def _content(self) -> bytes:
+        directory = self._found.path[: -len(self._found.name)]
+        content = self._storage.read(directory + self._name, 0, MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            raise UnusableError(f"it is longer than {MAX_FILE_BYTES} bytes")
+        return content
+
+    def _unusable(self, why: str) -> dict[str, Key]:
+        self._finding(problems.key_metadata(self._found.shown, f"{self._name}: {why}"))
+        return {}
+
+    @property
+    def _name(self) -> str:
+        return PREFIX + self._found.name + SUFFIX

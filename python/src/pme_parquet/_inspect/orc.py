@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._display.words import printable
 from pme_parquet._inspect import material, problems
+from pme_parquet._inspect.footers import LARGE, bytes_of
 from pme_parquet._inspect.inspected import Column, Finding, InspectedFile, Key, OrcColumn, OrcFile
-from pme_parquet._inspect.tails import LARGE, bytes_of
 from pme_parquet._orc import masks, tail
 from pme_parquet._orc.wire import LongerError, MalformedError, UnknownError
 from pme_parquet.errors import PmeError
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pme_parquet._orc.encryption import Encryption, OrcKey, Variant
-    from pme_parquet._orc.stripes import Parts
-    from pme_parquet._orc.tail import OrcTail
+    from pme_parquet._orc.tail import OrcTail, Parts
     from pme_parquet._orc.types import OrcType
     from pme_parquet._storage import Found, Storage
 

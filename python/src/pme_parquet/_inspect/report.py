@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._display.showable import Showable
+from pme_parquet._display.content import Showable
 from pme_parquet._inspect.inspected import Finding, Group, InspectedFile, InspectedTable, Key
 
 if TYPE_CHECKING:

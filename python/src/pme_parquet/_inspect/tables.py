@@ -1,30 +1,48 @@
-"""The tables that inspected files belong to, with their formats and what their snapshots state.
+"""The tables that inspected files belong to: their formats, what their snapshots state, and which files are live.
 
 A table is a directory with data files, without the names of partitions (`day=1`) at its end. A Delta or Hudi table at
-the inspected path has all files below it, and an Iceberg table those beside and below its metadata.
+the inspected path has all files below it, and an Iceberg table those beside and below its metadata. Of the files below
+a Delta table, `deltalake` or a session's Delta says which are live; logs and metadata are not read here otherwise.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pme_parquet._audience import Words
 from pme_parquet._display.words import number, printable
 from pme_parquet._inspect import problems
-from pme_parquet._inspect.formats import ICEBERG, iceberg_tables, log_format, metadata_of, names_of, table_of
-from pme_parquet._inspect.inspected import Finding, InspectedTable
-from pme_parquet._inspect.tails import is_data
+from pme_parquet._inspect.footers import is_data
+from pme_parquet._inspect.inspected import DELTA, HUDI, ICEBERG, Finding, InspectedTable
+from pme_parquet._logs.live import NOT_INSTALLED, Live, is_installed
+from pme_parquet._logs.said import said
 from pme_parquet._snapshots.listing import DIRECTORY, below, within
-from pme_parquet._storage import shown
-from pme_parquet.errors import PmeError
+from pme_parquet._storage import shown, storage
+from pme_parquet.errors import BadOptionError, PmeError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from concurrent.futures import Executor
 
-    from pme_parquet._inspect.formats import Names
+    from pyspark.sql import SparkSession
+
+    from pme_parquet._access import Access
+    from pme_parquet._inspect.inspected import InspectedFile
     from pme_parquet._snapshots.version import SnapshotVersion
     from pme_parquet._storage import Found, Storage
+
+    # The names of directories from the inspected path to a table.
+    Names = tuple[str, ...]
+
+_LOGS = {DELTA: "_delta_log", HUDI: ".hoodie"}
+_METADATA = "metadata"
+_NEWEST = ".metadata.json"
+# A Parquet file in this directory is data that somebody put there.
+_OF_METADATA = re.compile(r".+\.(?:avro|json|puffin|stats)|version-hint\.text")
 
 
 class _Place(NamedTuple):
@@ -180,3 +198,111 @@ def _differing(place: _Place, newest: SnapshotVersion, where: str) -> list[Findi
     listed, found = (f"{number(count, 'file')} of {number(length, 'byte')}" for count, length in numbers)
     error = problems.not_as_listed(where, newest.version, listed, found)
     return [Finding(where, error.condition, printable(error.message))]
+
+
+def names_of(file: Found) -> Names:
+    """The names of a path below the inspected one."""
+    return tuple(file.shown.replace(os.sep, "/").split("/"))
+
+
+def iceberg_tables(found: Iterable[Found]) -> frozenset[Names]:
+    """The Iceberg tables among files, by their metadata."""
+    named = (names_of(file) for file in found if file.name.endswith(_NEWEST) and not file.alone)
+    return frozenset(names[:-2] for names in named if names[-2:-1] == (_METADATA,))
+
+
+def metadata_of(file: Found, tables: Collection[Names]) -> Names | None:
+    """The Iceberg table whose metadata a file is part of; None for other files."""
+    *above, name = names_of(file)
+    table = tuple(above[:-1])
+    is_metadata = above[-1:] == [_METADATA] and _OF_METADATA.fullmatch(name) is not None
+    return table if is_metadata and table in tables else None
+
+
+def table_of(names: Names, tables: Collection[Names]) -> Names | None:
+    """The innermost of these tables that a directory belongs to."""
+    above: Sequence[Names] = [names[:length] for length in range(len(names), -1, -1)]
+    return next((one for one in above if one in tables), None)
+
+
+def log_format(table: str, options: Mapping[str, Any] | None) -> str:
+    """Delta or Hudi if the table has a log of that name; otherwise empty.
+
+    Raises:
+        PmeError: the storage cannot say, or the table has both logs.
+    """
+    found = [name for name, log in _LOGS.items() if _has_files(below(table, log), options)]
+    if len(found) > 1:
+        raise UnsupportedError(
+            f"{shown(table)}: the directory has the logs of several tables ({', '.join(_LOGS.values())}), so it is not "
+            "known which of its files are live. Remove the log that is not the table's."
+        )
+    return "".join(found)
+
+
+def _has_files(directory: str, options: Mapping[str, Any] | None) -> bool:
+    try:
+        return next(iter(storage(directory, options).everything()), None) is not None
+    except BadOptionError:  # nothing is there
+        return False
+
+
+def with_live(
+    where: str,
+    files: Sequence[InspectedFile],
+    tables: Sequence[InspectedTable],
+    reached: Access,
+    spark: SparkSession | None,
+) -> tuple[tuple[InspectedFile, ...], tuple[InspectedTable, ...]]:
+    """The files and the tables, with what is known of files that are live."""
+    owners = {table.table: table for table in tables if table.format == DELTA}
+    if not owners:
+        return tuple(files), tuple(tables)
+    whole, above = table_above(where)
+    inside = "" if whole == where else f"{above}/"
+    known: dict[str, InspectedTable] = {}
+    states: dict[str, bool] = {}
+    for name, table in owners.items():
+        is_below = bool(name) and whole == where
+        prefix = f"{name}/" if is_below else ""
+        own = [file.file for file in files if _slashes(file.file).startswith(prefix)]
+        answer = _ask(below(where, *name.split("/")) if is_below else whole, reached, spark)
+        live = answer.files
+        if live is None:
+            known[name] = replace(table, live_problem=answer.problem)
+            continue
+        of_table = {
+            file: (_slashes(file).removeprefix(prefix) if is_below else inside + _slashes(file)) for file in own
+        }
+        states |= {file: inner in live for file, inner in of_table.items()}
+        alive = sum(states[file] for file in own)
+        wanted = sum(one.startswith(inside) for one in live)
+        known[name] = replace(
+            table,
+            version=answer.version,
+            live_by=answer.by,
+            live=alive,
+            not_live=len(own) - alive,
+            live_elsewhere=wanted - alive,
+        )
+    marked = tuple(replace(file, live=states[file.file]) if file.file in states else file for file in files)
+    return marked, tuple(known.get(table.table, table) for table in tables)
+
+
+def _slashes(path: str) -> str:
+    return path.replace(os.sep, "/")
+
+
+def _ask(table: str, reached: Access, spark: SparkSession | None) -> Live:
+    """`deltalake` first, since it starts no job."""
+    answer = Live(problem=NOT_INSTALLED)
+    if is_installed():
+        try:
+            answer = said(table, reached)
+        except PmeError as failed:
+            answer = Live(problem=f"the storage failed ({failed.condition or type(failed).__name__})")
+    if answer.files is None and spark is not None:
+        from pme_parquet._logs.session import by_session  # noqa: PLC0415 only with Spark
+
+        return by_session(table, spark, answer.problem, Words("pme.inspect"))
+    return answer

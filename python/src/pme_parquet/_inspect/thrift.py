@@ -24,6 +24,7 @@ MAX_PARTS = 1024
 # Thrift's reader also raises KeyError, for a type that does not exist, and AssertionError, for an impossible state of
 # its protocol.
 _FAILURES = (TException, EOFError, ValueError, KeyError, AssertionError, RecursionError, packed.error)
+Struct = dict[str, Any]
 
 
 class MalformedError(Exception):
@@ -62,9 +63,6 @@ class Field(NamedTuple):
     name: str
     type: int
     read: Callable[[Reader], Any]
-
-
-Struct = dict[str, Any]
 
 
 def binary(name: str) -> Field:

@@ -1,25 +1,46 @@
-"""An inspection in the form that text, HTML and rich's tables share: one file line by line, several files by groups."""
+"""An inspection in the form that text, HTML and rich's tables share: one file line by line, several files by groups.
+
+Keys and AAD prefixes contain text from a file, so a screen gets them through `words.printable`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from pme_parquet._audience import Words
-from pme_parquet._display.causes import Grouped, by_cause
 from pme_parquet._display.content import Line, Row, Shown, Table, how_reached
-from pme_parquet._display.words import FOOTERS, number, printable, size
-from pme_parquet._inspect import orc_view
-from pme_parquet._inspect.formats import DELTA, HUDI, ICEBERG
-from pme_parquet._inspect.key_words import aad_prefix, key_details, key_id, key_ids
-from pme_parquet._snapshots.view import indexes_in_words, minute, not_checked
+from pme_parquet._display.words import FOOTERS, Grouped, by_cause, number, printable, size
+from pme_parquet._inspect.inspected import DELTA, HUDI, ICEBERG
+from pme_parquet._snapshots.listed import indexes_in_words, minute, not_checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pme_parquet._inspect.inspected import Column, Finding, Group, InspectedFile, InspectedTable, Key
+    from pme_parquet._inspect.inspected import (
+        Column,
+        Finding,
+        Group,
+        InspectedFile,
+        InspectedTable,
+        Key,
+        OrcColumn,
+        OrcFile,
+    )
     from pme_parquet._snapshots.version import SnapshotVersion
 
 _MOST = 20
+# Columns of the table.
+_MOST_MASKS = 100
+AUTHENTICATES_NOTHING = (
+    "ORC encrypts with AES-CTR, which authenticates nothing: whoever can write to the storage can change data "
+    "unnoticed."
+)
+READABLE = (
+    "Everyone can read the names and types of all columns, the numbers of rows, the sizes of encrypted columns, the "
+    "masks, and the statistics of the masks."
+)
+# parquet-java writes this if no KMS is named.
+_UNNAMED = {"", "DEFAULT", None}
 
 
 def shown(
@@ -36,7 +57,7 @@ def shown(
     findings = [finding for file in files for finding in file.findings]
     findings += [finding for table in tables for finding in table.findings]
     wrong = (Line(line, "red") for line in _findings(findings))
-    about = (*orc_view.about(files), *_of_formats(tables), *_about(tables), *how_reached(storage))
+    about = (*_about_orc(files), *_of_formats(tables), *_about(tables), *how_reached(storage))
     return Shown(_title(path, files), (*of_files, *_of_tables(tables)), (*differences, *wrong, *about))
 
 
@@ -136,13 +157,13 @@ def _of_groups(groups: Sequence[Group]) -> Table:
 
 
 def _of_file(file: InspectedFile) -> Iterator[Table]:
-    fields = (*_fields(file), *orc_view.fields(file.orc)) if file.orc else _fields(file)
+    fields = (*_fields(file), *_orc_fields(file.orc)) if file.orc else _fields(file)
     yield Table((), tuple((name, printable(value)) for name, value in fields if value))
     if file.columns:
         header = ("column", "size", "encrypted with")
         yield Table(header, tuple(_of_column(column) for column in file.columns))
     if file.orc and file.orc.encrypted:
-        yield orc_view.masks(file.orc)
+        yield _orc_masks(file.orc)
 
 
 def _fields(file: InspectedFile) -> Iterator[tuple[str, str]]:
@@ -172,3 +193,106 @@ def _of_column(column: Column) -> Row:
     key = "" if column.key is None else f": {key_id(column.key)}"
     protection = f"{column.encrypted_with}{key}" if column.encrypted_with else "not encrypted"
     return printable(column.name), size(column.compressed_bytes), printable(protection)
+
+
+def _orc_fields(orc: OrcFile) -> Iterator[tuple[str, str]]:
+    """The lines of a single file."""
+    yield "format", f"ORC {orc.version}, compression {orc.compression}, writer version {orc.writer_version}"
+    if orc.key_provider is not None:
+        yield "encryption", f"{number(orc.variants, 'encrypted variant')}, key provider {orc.key_provider}"
+    yield "metadata", ", ".join(orc.metadata)
+
+
+def _orc_masks(orc: OrcFile) -> Table:
+    """The encrypted columns, each with its mask and what that leaves readable."""
+    header = ("encrypted column", "mask", "readable without a key", "readable statistics")
+    rows = [
+        tuple(map(printable, (one.name, mask(one), readable(one), statistics(one))))
+        for one in orc.encrypted[:_MOST_MASKS]
+    ]
+    more = len(orc.encrypted) - _MOST_MASKS
+    if more > 0:
+        rows.append((f"and {more:,} more", "", "", ""))
+    return Table(header, tuple(rows))
+
+
+def mask(column: OrcColumn) -> str:
+    """The mask in words."""
+    return column.mask or "not stated"
+
+
+def readable(column: OrcColumn) -> str:
+    """What can be learnt of a column, in words."""
+    return "; ".join(column.readable) or "nothing of its values"
+
+
+def statistics(column: OrcColumn) -> str:
+    """Which statistics of the mask are in the footer."""
+    return ", ".join(column.statistics) or "none"
+
+
+def _about_orc(files: Sequence[InspectedFile]) -> Iterator[Line]:
+    """What is true of all encrypted ORC files."""
+    if any(file.orc and file.encrypted for file in files):
+        yield Line(READABLE)
+        yield Line(AUTHENTICATES_NOTHING, "yellow")
+
+
+def key_id(key: Key) -> str:
+    """The key's name in a few words."""
+    if key.management == "none":
+        return "a key that the file does not name"
+    if key.management == "unreadable":
+        return "a key whose metadata cannot be used"
+    version = f" version {key.master_key_version}" if key.master_key_version else ""
+    return f"key '{key.master_key}'{version}"
+
+
+def key_details(key: Key) -> str:
+    """How to get the data key, to follow its name."""
+    if key.management == "direct":
+        return "named by the file as the data key itself"
+    if key.management == "derived":
+        return f"data key {_bits(key.data_key_bits)}, decrypted by the master key itself or by Hadoop KMS"
+    if key.management != "envelope":
+        return ""
+    parts = [f"data key {_bits(key.data_key_bits)}"]
+    if key.double_wrapping:
+        parts.append(f"wrapped by key-encryption key {key.kek_id} ({_bits(key.kek_bits)}), which the master key wraps")
+    else:
+        parts.append("wrapped by the master key")
+    parts.append("in the file" if key.material == "internal" else "in a separate file")
+    if key.kms_instance_id not in _UNNAMED:
+        parts.append(f"KMS '{key.kms_instance_id}'")
+    if key.kms_instance_url not in _UNNAMED:
+        parts.append(f"at '{key.kms_instance_url}'")
+    return ", ".join(parts)
+
+
+def aad_prefix(file: InspectedFile) -> str:
+    """Whether there is a prefix, and which."""
+    if file.aad_prefix == "stored":
+        return f"in the file: {file.aad_prefix_value}"
+    return {"required": "not in the file: readers must set it", "none": "none", None: ""}[file.aad_prefix]
+
+
+def key_ids(file: InspectedFile) -> str:
+    """The visible keys of the footer and of columns, and whether there is an AAD prefix."""
+    if file.orc:
+        return ", ".join(sorted({key_id(key) for key in file.column_keys}))
+    if file.footer_key is None:
+        return ""
+    columns = ", ".join(sorted({key_id(key) for key in file.column_keys}))
+    if not columns:
+        columns = "not visible" if file.footer == "encrypted" else "no keys of their own"
+    prefix = {"stored": "; AAD prefix in the file", "required": "; AAD prefix not in the file"}
+    return f"footer: {key_id(file.footer_key)}; columns: {columns}{prefix.get(file.aad_prefix or '', '')}"
+
+
+def short(key: Key) -> str:
+    """The key's name, for places with little room."""
+    return key.master_key or {"none": "not named", "unreadable": "not readable"}[key.management]
+
+
+def _bits(bits: int | None) -> str:
+    return "of unknown length" if bits is None else f"{bits} bits"

@@ -177,13 +177,13 @@ class Keystore(Brief):
             )
 
     def _generate_one(self, draft: Path, alias: str, bits: int, there: list[str]) -> None:
-        from pme_parquet._kms import keytool  # noqa: PLC0415 as above
+        from pme_parquet._kms import keystore_file  # noqa: PLC0415 as above
 
         stored = alias if alias in there else None
         if stored is None:
             try:
                 self._keytool(["-genseckey", "-keyalg", "AES", "-keysize", str(bits), "-alias", alias], draft)
-            except keytool.TakenError:
+            except keystore_file.TakenError:
                 stored = _in_other_letters(alias, there)
             else:
                 return
@@ -192,16 +192,18 @@ class Keystore(Brief):
 
     def _take(self, source: Keystore, draft: Path, names: list[str]) -> None:
         """Copies keys into a new file, which must then have these and nothing else."""
-        from pme_parquet._kms import keytool  # noqa: PLC0415 as above
+        from pme_parquet._kms import keystore_file  # noqa: PLC0415 as above
 
         path, name = os.fspath(source.path), os.fspath(self.path)
         stores = [
-            *keytool.store(source._file, path, source.password, "src"),
-            *keytool.store(draft, name, self.password, "dest"),
+            *keystore_file.keytool_arguments(source._file, path, source.password, "src"),
+            *keystore_file.keytool_arguments(draft, name, self.password, "dest"),
             *("-srcstoretype", self.type, "-deststoretype", self.type),
         ]
         for alias in names:
-            keytool.run(["-importkeystore", "-noprompt", "-srcalias", alias, *stores, *self._provider()], name)
+            keystore_file.run_keytool(
+                ["-importkeystore", "-noprompt", "-srcalias", alias, *stores, *self._provider()], name
+            )
         after = self._entries(draft)
         if after != dict.fromkeys(names, True):
             raise KmsUnavailableError(
@@ -221,11 +223,16 @@ class Keystore(Brief):
         return {alias: bool(_SECRET_KEY.search(kind)) for alias, kind in zip(parts[::2], parts[1::2], strict=True)}
 
     def _keytool(self, command: list[str], file: Path) -> str:
-        from pme_parquet._kms import keytool  # noqa: PLC0415 as above
+        from pme_parquet._kms import keystore_file  # noqa: PLC0415 as above
 
         name = os.fspath(self.path)
-        store = [*keytool.store(file, name, self.password), "-storetype", self.type, *self._provider()]
-        return keytool.run([*command, *store], name)
+        store = [
+            *keystore_file.keytool_arguments(file, name, self.password),
+            "-storetype",
+            self.type,
+            *self._provider(),
+        ]
+        return keystore_file.run_keytool([*command, *store], name)
 
     def _provider(self) -> list[str]:
         if self.provider_path is None:

@@ -3,27 +3,40 @@
 keytool works on a copy in a directory of its own. The copy replaces the store if the store still has the content that
 was copied. The lock is on the store itself, so it leaves no file behind. A process that waits for the lock sees by the
 file's number whether another file has the name by then.
+
+The password is never on a command line, where other users of the machine could read it: keytool gets the name of the
+environment variable or of the file that contains it.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import stat
+import subprocess
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pme_parquet import _files
+from pme_parquet._audience import Words
 from pme_parquet.errors import BadOptionError, KmsUnavailableError, PmeError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pme_parquet._kms.secrets import SecretReference
+
 _PATIENCE = 120.0
 _PAUSE = 0.05
 _ONLY_OWNER = 0o600
+# The messages of keytool and the providers: SunJSSE about an entry and about the whole file, BouncyCastle.
+_WRONG_PASSWORD = ("password was incorrect", "integrity check", "wrong password", "mac calculation")
+# English, because messages are searched for words; and a charset for key names in any script.
+_IN_ENGLISH = ("-J-Duser.language=en", "-J-Dfile.encoding=UTF-8", "-J-Dstdout.encoding=UTF-8")
 
 
 def create(path: Path, make: Callable[[Path], None]) -> None:
@@ -100,7 +113,7 @@ def _locked(path: Path, place: Path) -> Iterator[int]:
     while True:
         store = os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            _require_alone(path, store)
+            _require_one_name(path, store)
             _lock(path, store, deadline)
             if _is_still(store, place):
                 yield store
@@ -124,7 +137,7 @@ def _lock(path: Path, store: int, deadline: float) -> None:
         sleep(_PAUSE)
 
 
-def _require_alone(path: Path, store: int) -> None:
+def _require_one_name(path: Path, store: int) -> None:
     status = os.fstat(store)
     if not stat.S_ISREG(status.st_mode):
         raise BadOptionError(f"{path}: the keystore was not changed: the path is not a file. Name a keystore file.")
@@ -162,3 +175,73 @@ def _is_there(path: Path) -> BadOptionError:
     return BadOptionError(
         f"{path}: the keystore was not created: {what}. Choose another name, or add keys to the existing keystore."
     )
+
+
+class TakenError(BadOptionError):
+    """The keystore already has an entry with the name of a new key."""
+
+
+def keytool_arguments(
+    file: Path, name: str, password: SecretReference, which: Literal["", "src", "dest"] = ""
+) -> list[str]:
+    """The arguments that name a keystore's file and password, for commands on one keystore, or on two."""
+    scheme, where = _password(name, password)
+    return [f"-{which}keystore", str(file), f"-{which}storepass:{scheme}", where]
+
+
+def run_keytool(command: list[str], name: str) -> str:
+    """Runs one command and returns its output; messages call the keystore `name`."""
+    done = subprocess.run(
+        [_keytool(), *_IN_ENGLISH, *command],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+        umask=0o077,
+    )
+    if done.returncode != 0:
+        raise _failure(name, done.stdout + done.stderr)
+    return done.stdout
+
+
+def _failure(keystore: str, output: str) -> Exception:
+    reason = re.search(r"keytool error: (?:[\w.$]+: )?(.*)", output)
+    why = reason[1].strip() if reason else (output.strip().splitlines() or ["it gave no reason"])[-1]
+    if any(text in output.lower() for text in _WRONG_PASSWORD):
+        return KmsUnavailableError(
+            f"{keystore}: the keystore cannot be opened: the password is wrong, or the file is damaged ({why}). "
+            "Correct the reference to its password."
+        )
+    if "already exists" in why:
+        return TakenError(f"{keystore}: the key was not created: {why}. Give the new key another name.")
+    return KmsUnavailableError(f"{keystore}: keytool failed: {why}. Correct that, and run it again.")
+
+
+def _keytool() -> str:
+    home = os.environ.get("JAVA_HOME")
+    in_home = Path(home) / "bin" / "keytool" if home else None
+    found = str(in_home) if in_home and in_home.is_file() else shutil.which("keytool")
+    if found is None:
+        raise UnsupportedError(
+            f"{Words('pme.Keystore')}: keytool was not found: neither JAVA_HOME nor PATH leads to a JDK or JRE. "
+            "Install JDK 17, or set JAVA_HOME."
+        )
+    return found
+
+
+def _password(keystore: str, password: SecretReference) -> tuple[str, str]:
+    if password.scheme == "env" and not os.environ.get(password.name):
+        raise BadOptionError(
+            f"{keystore}: the password cannot be read: the environment variable {password.name} is not set. Set it."
+        )
+    if password.scheme == "file" and not Path(password.name).is_file():
+        raise BadOptionError(
+            f"{keystore}: the password cannot be read: the file {password.name} does not exist. Create it."
+        )
+    if password.scheme not in {"env", "file"}:
+        raise UnsupportedError(
+            f"{keystore}: keys cannot be created with the password {password}, which only Spark can read. Name an "
+            "environment variable (env:NAME) or a file (file:PATH)."
+        )
+    return password.scheme, password.name

@@ -1,8 +1,6 @@
-"""Operations on a table in Spark. Start at `operation`: most of them begin there.
+"""Operations on a table in Spark. Start at `operation`: most of them begin there, and the connector does the work.
 
-`frames` reads and writes, `plan` previews a write, `copies` encrypts, decrypts and rekeys,
-`migration` moves encrypted ORC tables, `rotation` rewraps keys, `key_usage` lists them, `verify` opens every module,
-and `sealing` records a table's files.
-The connector does the work: `watching` calls it in a thread and shows its progress, and `failed` makes the error of a
-job in which some files failed.
+`frames` reads, writes and previews a write, `copies` encrypts, decrypts and rekeys, `migration` moves encrypted ORC
+tables, `rotation` rewraps keys, `verify` opens every module and lists what each key protects, `sealing` records a
+table's files, with `indexes` that `export` writes for others, and `query_stats` says what these spared a query.
 """

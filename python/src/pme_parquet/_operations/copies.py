@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pme_parquet._arguments import options_of, path_of
 from pme_parquet._audience import Words
 from pme_parquet._encryption import Encryption, encryption_of
-from pme_parquet._operations.failed import error_of
-from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.operation import Operation, error_of
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._arguments import KmsLike, PathLike
+
+_IN_PLACE = Words("in_place=True", "--in-place")
+_RESUMABLE = "each file is either encrypted or unchanged. Run it again with the same arguments to continue."
+_NO_TARGET = "no target was written, and the source is unchanged. Run it again; it starts from the beginning."
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,6 @@ class Copied:
     bytes: int
     already: int = 0
     failed: tuple[FailedFile, ...] = ()
-
-
-_IN_PLACE = Words("in_place=True", "--in-place")
-_RESUMABLE = "each file is either encrypted or unchanged. Run it again with the same arguments to continue."
 
 
 def check_in_place(source: PathLike, target: PathLike | None, kms: KmsLike | None) -> None:
@@ -99,9 +98,6 @@ def encrypt_in_place(
         )
         raise error_of(failed[0], "encrypted", others, report)
     return report
-
-
-_NO_TARGET = "no target was written, and the source is unchanged. Run it again; it starts from the beginning."
 
 
 def rekey(  # noqa: PLR0913 source and target, and their keys

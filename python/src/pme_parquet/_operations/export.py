@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pme_parquet._arguments import joined, path_of
 from pme_parquet._display.words import number
 from pme_parquet._encryption import column_keys_text
-from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.operation import Operation, result_of
 from pme_parquet._operations.sealing import own_options
 
 if TYPE_CHECKING:
@@ -101,10 +101,4 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
     done = export.run(
         export.path(path), where, reading, footer_key, plaintext_footer, progress=False, interrupted=_INTERRUPTED
     )
-    return ExportedStore(
-        location=done.location(),
-        files=done.files(),
-        left_out=done.leftOut(),
-        indexes=done.indexes(),
-        not_exported=tuple(done.notExported()),
-    )
+    return result_of(ExportedStore, done, not_exported=tuple(done.notExported()))

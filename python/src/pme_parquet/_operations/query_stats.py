@@ -6,8 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._display.content import Line, Row, Shown, Table
-from pme_parquet._display.showable import Showable
+from pme_parquet._display.content import Line, Row, Showable, Shown, Table
 from pme_parquet._display.words import number, printable, size
 from pme_parquet._spark.driver import object_of
 from pme_parquet.errors import BadOptionError

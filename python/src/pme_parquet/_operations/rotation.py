@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pme_parquet._arguments import kms_options
 from pme_parquet._audience import Words
-from pme_parquet._operations.failed import error_of
-from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.operation import Operation, error_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._arguments import KmsLike, PathLike
-
 
 _MOST_SHOWN = 20
 _UNCHANGED = "nothing was changed."

@@ -1,4 +1,4 @@
-"""Sealing: records which files are the table, so that readers notice files that were added, removed or replaced."""
+"""Sealing: records which files are the table, so that readers notice changes; drops indexes, and old versions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import joined, path_of
+from pme_parquet._arguments import kind as kind_of
 from pme_parquet._audience import Words
 from pme_parquet._display.words import number, size
 from pme_parquet._encryption import column_keys_text
 from pme_parquet._kms.secrets import SecretReference, require_reference
-from pme_parquet._operations.indexes import classes_of, requests_of
-from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.indexes import KINDS, classes_of, requests_of
+from pme_parquet._operations.operation import Operation, result_of
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
     from pme_parquet._operations.indexes import AnyIndex
 
 _WHERE = Words("pme.seal")
+_DROPPING = "pme.drop_index"
+_EXPIRING = "pme.expire_snapshots"
+_EXPIRY_INTERRUPTED = (
+    "some old versions are deleted. The newest one is there, and the data was not changed. Run it again to continue."
+)
+_MOST_KEPT = 2**31 - 1
 
 
 def whole_or_not() -> str:
@@ -145,7 +152,7 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     reading = joined(own, sealing.reading(kms, options), _WHERE)
     confirmed = _confirmed(expect)
     done = sealing.run(sealing.path(path), reading, requests, confirmed, progress=progress, interrupted=whole_or_not())
-    return sealed_of(done)
+    return result_of(Sealed, done)
 
 
 def _confirmed(expect: object) -> str | None:
@@ -183,25 +190,6 @@ def _of_indexes(index: Sequence[AnyIndex] | None, index_keys: ColumnKeys | str |
     return own if classes is None else own | {"indexClasses": classes}
 
 
-def sealed_of(done: Any) -> Sealed:  # noqa: ANN401 py4j is untyped
-    """The version that the connector made."""
-    return Sealed(
-        version=done.version(),
-        digest=done.digest(),
-        location=done.location(),
-        files=done.files(),
-        rows=done.rows(),
-        bytes=done.bytes(),
-        added=done.added(),
-        removed=done.removed(),
-        replaced=done.replaced(),
-        opened=done.opened(),
-        algorithm=done.algorithm(),
-        key=done.key(),
-        table=done.table(),
-    )
-
-
 def own_options(
     where: str, signing: str | None = None, verify_key: object = None, location: PathLike | None = None
 ) -> dict[str, str]:
@@ -214,3 +202,119 @@ def own_options(
     if location is not None:
         own["snapshotLocation"] = path_of(location, f"{where}(location)")
     return own
+
+
+def drop_index(  # noqa: PLR0913 what to drop, with which keys, and where
+    spark: SparkSession,
+    path: PathLike,
+    *columns: str,
+    kind: str | None = None,
+    kms: KmsLike | None = None,
+    options: Mapping[str, Any] | None = None,
+    signing: str | None = None,
+    verify_key: SecretReference | None = None,
+    location: PathLike | None = None,
+) -> Sealed:
+    """Seal a table again, without the indexes of some columns.
+
+    The other indexes stay. Only files that the version before does not list are opened. The keys of the columns whose
+    indexes are dropped are not needed.
+
+    Example:
+        pme.drop_index(spark, "people", "id", kind="bloom", kms=keys)
+
+    Args:
+        spark: a classic session. Over Spark Connect it raises `UnsupportedError`, as the other operations do.
+        path: the table's directory.
+        columns: names of the columns.
+        kind: only indexes of this kind: `minMax`, `valueList`, `bloom` or `class`. By default all indexes of the
+            columns.
+        kms: as for `seal`.
+        options: as for `seal`.
+        signing: as for `seal`.
+        verify_key: as for `seal`.
+        location: as for `seal`.
+
+    Returns:
+        The new version.
+
+    Raises:
+        UnknownColumnError: a column has no index, or none of this kind. No version was made.
+        SnapshotConflictError: another run sealed the table at the same time.
+        SnapshotNotAuthenticError: the seal of the version before does not match.
+        PmeError: something is wrong with the arguments, the keys or a file. No version was made.
+    """
+    dropping = Operation(spark, _DROPPING, "Sealing", "dropIndexes")
+    names: tuple[object, ...] = columns
+    if not names or not all(isinstance(name, str) and name for name in names):
+        message = (
+            f"{_DROPPING}: it names no column. Give the names of one or more columns; pme.describe_index lists them."
+        )
+        raise BadOptionError(message)
+    given: object = kind
+    if given is not None and given not in KINDS:
+        shown = f"'{given}'" if isinstance(given, str) else kind_of(given)
+        raise BadOptionError(f"{_DROPPING}: kind cannot be {shown}. Give one of {', '.join(KINDS)}.")
+    reading = joined(own_options(_DROPPING, signing, verify_key, location), dropping.reading(kms, options), _DROPPING)
+    done = dropping.run(dropping.path(path), reading, list(columns), kind, progress=None, interrupted=whole_or_not())
+    return result_of(Sealed, done)
+
+
+@dataclass(frozen=True)
+class ExpiredSnapshots:
+    """What `expire_snapshots` deleted. `print(expired)` shows it.
+
+    Attributes:
+        versions: number of versions.
+        parts: number of files of their lists and of their indexes.
+    """
+
+    versions: int
+    parts: int
+
+    def __str__(self) -> str:
+        return f"deleted {number(self.versions, 'version')} and {number(self.parts, 'part')}"
+
+
+def expire_snapshots(  # noqa: PLR0913 what to expire, with which keys, and where
+    spark: SparkSession,
+    path: PathLike,
+    *,
+    keep: int,
+    kms: KmsLike | None = None,
+    options: Mapping[str, Any] | None = None,
+    location: PathLike | None = None,
+) -> ExpiredSnapshots:
+    """Delete old versions of a sealed table, and the parts of their lists that no other version needs.
+
+    Data files do not change, and the newest version always stays. The seals of all versions that stay are checked
+    first: if one does not match, nothing is deleted. Files that no version names are left for 24 hours, because another
+    process may be sealing the table.
+
+    Example:
+        print(pme.expire_snapshots(spark, "people", keep=10, kms=keys))
+
+    Args:
+        spark: a classic session. Over Spark Connect it raises `UnsupportedError`, as the other operations do.
+        path: the table's directory.
+        keep: number of newest versions that stay, at least 1.
+        kms: the KMS of the master keys; by default that of the session.
+        options: options for reading. A signed table needs its `verifyKey`.
+        location: the directory of the snapshots, if it is not `_pme_snapshots` in the table's directory.
+
+    Raises:
+        BadOptionError: the table has no snapshot, or `keep` is not a number from 1.
+        SnapshotNotAuthenticError: the seal of a version that stays does not match. Nothing was deleted.
+        PmeError: something is wrong with the arguments, the keys or the storage.
+    """
+    expiry = Operation(spark, _EXPIRING, "SnapshotVersions", "expire")
+    given: object = keep
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        shown = str(given) if isinstance(given, int) else kind_of(given)
+        message = f"{_EXPIRING}: keep cannot be {shown}. Give the number of newest versions to keep, at least 1."
+        raise BadOptionError(message)
+    reading = joined(own_options(_EXPIRING, location=location), expiry.reading(kms, options), _EXPIRING)
+    done = expiry.run(
+        expiry.path(path), reading, min(keep, _MOST_KEPT), progress=False, interrupted=_EXPIRY_INTERRUPTED
+    )
+    return result_of(ExpiredSnapshots, done)

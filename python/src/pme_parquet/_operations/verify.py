@@ -1,4 +1,7 @@
-"""Verification: opens every module of every file of a table, and reports failures."""
+"""What keys show of a table: whether every module opens, and what each master key protects.
+
+Of a Delta table only live files count. The session's Delta says which these are, or else `deltalake`.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pme_parquet._audience import Words
 from pme_parquet._display.words import number
-from pme_parquet._operations.operation import Operation
-from pme_parquet._operations.tables import delta_files, told
+from pme_parquet._operations.operation import Operation, result_of
+from pme_parquet.errors import UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +19,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from pme_parquet._arguments import KmsLike, PathLike
-    from pme_parquet._operations.tables import DeltaFiles
 
     class Findings(DataFrame):
         """What `verify` found, and what it opened: at run time a DataFrame that has one attribute more."""
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 _MOST = 20
 _WHERE = Words("pme.verify")
 _ONLY_LOOKED = "nothing was changed, and there is no result. Run it again, or verify a sample."
+_KEY_USAGE = Words("pme.key_usage")
+_USAGE_UNCHANGED = "nothing was changed."
 
 
 @dataclass(frozen=True)
@@ -168,19 +172,16 @@ def verify(  # noqa: PLR0913 what to verify, and with what
         float(part.pages),
         part.seed,
         bool(all_files),
-        told(spark, where, reading, _WHERE),
+        live_files(spark, where, reading, _WHERE),
         progress=progress,
         interrupted=_ONLY_LOOKED,
     )
     findings = cast("Findings", look.frame(done.findings()))
     opened = done.opened()
-    findings.opened = Opened(
-        files=opened.files(),
-        modules=opened.modules(),
-        untagged_pages=opened.untaggedPages(),
-        bytes=opened.bytes(),
+    findings.opened = result_of(
+        Opened,
+        opened,
         skipped_files=done.skippedFiles(),
-        skipped_pages=opened.skippedPages(),
         sample=sample,
         plaintext_files=done.readable().plaintextFiles(),
         readable_columns={str(name): int(files) for name, files in done.readable().columns().items()},
@@ -188,3 +189,128 @@ def verify(  # noqa: PLR0913 what to verify, and with what
         all_files=bool(all_files),
     )
     return findings
+
+
+@dataclass(frozen=True)
+class DeltaFiles:
+    """The files of a Delta table.
+
+    Attributes:
+        table: its directory.
+        version: the version of its log.
+        live_by: who says which files are live: `the session's Delta` or `deltalake`.
+        live: number of live files; of a partition, if only that was looked at.
+        missing: number of live files that are not there.
+        elsewhere: number of live files outside of the table's directory, as a clone has them.
+        not_live: number of files below the table that are not live, such as files of older versions.
+        change_data: number of files of the change data feed.
+        checkpoints: number of Parquet files of its checkpoints.
+        deletion_vectors: number of files of deletion vectors, which have no encryption and are not looked at.
+    """
+
+    table: str
+    version: int
+    live_by: str
+    live: int
+    missing: int
+    elsewhere: int
+    not_live: int
+    change_data: int
+    checkpoints: int
+    deletion_vectors: int
+
+    def __str__(self) -> str:
+        parts = [number(self.live, "live file")]
+        parts += [f"{self.missing:,} of them missing"] if self.missing else []
+        parts += [f"{self.elsewhere:,} of them elsewhere"] if self.elsewhere else []
+        parts += [f"{number(self.not_live, 'file')} not live"] if self.not_live else []
+        parts += [f"{number(self.change_data, 'file')} of change data"] if self.change_data else []
+        parts += [number(self.checkpoints, "checkpoint file")] if self.checkpoints else []
+        if self.deletion_vectors:
+            parts.append(f"{number(self.deletion_vectors, 'deletion vector file')} (not encrypted, not looked at)")
+        return f"Delta table, version {self.version:,} (by {self.live_by}): {', '.join(parts)}"
+
+
+def delta_files(seen: Any) -> DeltaFiles:  # noqa: ANN401 py4j is untyped
+    """The connector's object as ours."""
+    named = {"live_by": seen.by(), "change_data": seen.changes(), "deletion_vectors": seen.vectors()}
+    return result_of(DeltaFiles, seen, **named)
+
+
+def live_files(spark: SparkSession, path: str, options: Mapping[str, str], where: str) -> Any:  # noqa: ANN401 as above
+    """What `deltalake` says of the Delta table at a path, if the session has no Delta; otherwise None.
+
+    The connector refuses a Delta table if nobody knows its live files.
+
+    Raises:
+        UnsupportedError: `deltalake` cannot tell, either.
+        PmeError: the storage cannot be read from Python.
+    """
+    table = Operation(spark, where, "LiveFiles", "undecided").call(path, dict(options))
+    if table is None:
+        return None
+    from pme_parquet._access import access  # noqa: PLC0415 only for such tables
+    from pme_parquet._logs.live import is_installed  # noqa: PLC0415 as above
+    from pme_parquet._logs.said import said  # noqa: PLC0415 as above
+
+    if not is_installed():
+        return None
+    found = said(table, access(table, None, spark, where))
+    if found.version is None:
+        raise not_known(where, table, found.problem)
+    lengths = found.lengths
+    tell = Operation(spark, where, "LiveFiles", "reported")
+    return tell.call(table, found.version, found.by, list(lengths), list(lengths.values()))
+
+
+def not_known(where: str, table: str, why: str) -> UnsupportedError:
+    """Nobody can tell which files of a table are live."""
+    return UnsupportedError(
+        f"{where}: {table} is a Delta table, and which of its files are live is not known: {why}. Use a session with "
+        "Delta that can read the table."
+    )
+
+
+def key_usage(
+    spark: SparkSession,
+    path: PathLike,
+    *,
+    kms: KmsLike | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: bool | None = None,
+) -> DataFrame:
+    """List the master keys of a table, what each protects, and what would be unreadable without it.
+
+    Example:
+        pme.key_usage(spark, path, kms=keys).show()
+
+    There is a row for each master key, version (if the KMS stores it in wrapped keys, as Vault does), kind and
+    wrapping. `columns`, `bytes` and `rows` are what the key protects. `unreadable_files` and `unreadable_columns` are
+    what nobody could read without it; without the key of a footer, that is the whole file. `unreadable_in_some_files`
+    lists columns that are in plaintext in other files. `bytes` is the size of column chunks, or null if a key that
+    would show it is missing; `problems` lists the conditions. `data_key_bits` and `kek_bits` are lengths of data keys
+    and key-encryption keys, if the length of the wrapped key shows them.
+
+    Rows without a key come first: `plaintext column` for readable columns of encrypted files, with the number of these
+    files, and `plaintext` for files that are not encrypted.
+
+    `part` is null, except in Delta tables: `live`, `not live` (files of older versions and others that the newest
+    version does not have), `change data` or `checkpoint`. A master key is needed as long as any part has it. The
+    session's Delta says which files are live; in a session without Delta, the package `deltalake` does.
+
+    Args:
+        spark: a classic session.
+        path: a table's directory, with its partitions, or one file.
+        kms: the KMS of the master keys; by default that of the session. Without one, the result has only what is
+            visible without keys.
+        options: options for reading: `aadPrefix` for files that do not contain it.
+        progress: whether to show progress; by default on a terminal and in a notebook.
+
+    Raises:
+        UnsupportedError: which files are part of the table is not known, as for `pme.verify`.
+    """
+    usage = Operation(spark, _KEY_USAGE, "KeyUsage", "of")
+    where, reading = usage.path(path), usage.reading(kms, options)
+    found = live_files(spark, where, reading, _KEY_USAGE)
+    jdf = usage.run(where, reading, found, progress=progress, interrupted=_USAGE_UNCHANGED)
+    return usage.frame(jdf)

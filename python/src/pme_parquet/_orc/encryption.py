@@ -45,7 +45,7 @@ _VARIANT = {
     4: messages("stripe_statistics", _STREAM, MAX_COLUMNS),
     5: presence("file_statistics"),
 }
-FIELD = message(
+ENCRYPTION = message(
     "encryption",
     {
         1: messages("masks", _MASK, MAX_COLUMNS),
@@ -131,7 +131,7 @@ class Encryption:
         return self.copies[column.id]
 
 
-def encryption(found: Message, columns: Sequence[OrcType]) -> Encryption:
+def encryption_of(found: Message, columns: Sequence[OrcType]) -> Encryption:
     """The encryption of a file with these columns.
 
     Raises:

@@ -1,20 +1,23 @@
-"""The tail of an ORC file: its postscript says how long and how compressed its footer is, and the footer the rest."""
+"""The tail of an ORC file: its postscript, its footer, and the stripes that the footer places.
+
+The postscript says how long and how compressed the footer is; the footers of stripes say more of the parts of columns.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pme_parquet._orc import encryption as encryption_
-from pme_parquet._orc import statistics, stripes, types
-from pme_parquet._orc.chunks import MAX_BLOCK_BYTES, decompressed
-from pme_parquet._orc.codecs import KINDS
-from pme_parquet._orc.stripes import Parts
+from pme_parquet._orc.codecs import KINDS, MAX_BLOCK_BYTES, decompressed
+from pme_parquet._orc.encryption import ENCRYPTION, MAX_LOCAL_KEY_BYTES, encryption_of
+from pme_parquet._orc.types import MAX_COLUMNS, STATISTICS, TYPES, columns_of, statistics_names
 from pme_parquet._orc.wire import (
     LongerError,
     MalformedError,
     Message,
     UnknownError,
+    binaries,
     binary,
     messages,
     number,
@@ -24,10 +27,9 @@ from pme_parquet._orc.wire import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from pme_parquet._orc.encryption import Encryption
-    from pme_parquet._orc.stripes import Stripe
     from pme_parquet._orc.types import OrcType
 
 MAGIC = b"ORC"
@@ -37,6 +39,27 @@ _LENGTH_BYTES = 1
 MAX_FOOTER_BYTES = 16 * 1024 * 1024
 _DEFAULT_BLOCK_BYTES = 256 * 1024
 _MAX_METADATA = 10_000
+_MAX_STRIPES = 50_000
+_MAX_STREAMS = 20 * MAX_COLUMNS
+_BLOOM_FILTERS = {7, 8}
+# Their lengths stand for parts that are elsewhere.
+_PLACEHOLDERS = {9, 10}
+_STRIPES = messages(
+    "stripes",
+    {
+        1: number("offset"),
+        2: number("index_length"),
+        3: number("data_length"),
+        4: number("footer_length"),
+        5: number("rows"),
+        7: binaries("encrypted_keys", MAX_COLUMNS, MAX_LOCAL_KEY_BYTES),
+    },
+    _MAX_STRIPES,
+)
+_STREAMS = messages("streams", {1: number("kind"), 2: number("column"), 3: number("length")}, _MAX_STREAMS)
+_ENCODINGS = {1: number("kind"), 2: number("dictionary_size")}
+_VARIANT = {1: _STREAMS, 2: messages("encodings", _ENCODINGS, MAX_COLUMNS)}
+_STRIPE_FOOTER = {1: _STREAMS, 4: messages("variants", _VARIANT, MAX_COLUMNS)}
 _POSTSCRIPT = {
     1: number("footer_length"),
     2: number("compression"),
@@ -48,13 +71,13 @@ _POSTSCRIPT = {
     8000: binary("magic", len(MAGIC)),
 }
 _FOOTER = {
-    3: stripes.FIELD,
-    4: types.FIELD,
+    3: _STRIPES,
+    4: TYPES,
     5: messages("metadata", {1: text("name")}, _MAX_METADATA),
     6: number("rows"),
-    7: statistics.FIELD,
+    7: STATISTICS,
     9: number("writer"),
-    10: encryption_.FIELD,
+    10: ENCRYPTION,
     12: text("software"),
 }
 _WRITERS = ("ORC Java", "ORC C++", "Presto", "Go", "Trino", "cuDF")
@@ -139,7 +162,7 @@ def read(length: int, last: Callable[[int], bytes], most: int) -> OrcTail:
     footer = postscript.get("footer_length", 0)
     lengths = (footer, postscript.get("metadata_length", 0), postscript.get("statistics_length", 0))
     end = length - own - _LENGTH_BYTES - sum(lengths)
-    if end < stripes.MAGIC_BYTES or not footer:
+    if end < len(MAGIC) or not footer:
         shown = ", ".join(map(str, lengths))
         raise MalformedError(f"its footer and statistics cannot be {shown} bytes long in a file of {length} bytes")
     if footer > MAX_FOOTER_BYTES:
@@ -163,9 +186,9 @@ def _compression(postscript: Message) -> tuple[str, int]:
 
 
 def _tail(postscript: Message, footer: Message, compression: str, block: int, end: int) -> OrcTail:
-    columns = types.columns(footer["types"])
-    encrypted = encryption_.encryption(footer["encryption"], columns) if "encryption" in footer else None
-    placed = stripes.stripes(footer["stripes"], end, len(encrypted.variants) if encrypted else 0)
+    columns = columns_of(footer["types"])
+    encrypted = encryption_of(footer["encryption"], columns) if "encryption" in footer else None
+    placed = _placed(footer["stripes"], end, len(encrypted.variants) if encrypted else 0)
     rows, counted = footer.get("rows", 0), sum(stripe.rows for stripe in placed)
     if rows != counted:
         raise MalformedError(f"it states {rows} rows, but its stripes have {counted}")
@@ -182,7 +205,7 @@ def _tail(postscript: Message, footer: Message, compression: str, block: int, en
         columns=columns,
         stripes=placed,
         encryption=encrypted,
-        statistics=tuple(map(statistics.names, footer["statistics"])),
+        statistics=tuple(map(statistics_names, footer["statistics"])),
         bytes_on_disk=tuple(one.get("bytes_on_disk", 0) for one in footer["statistics"]),
         metadata=tuple(one.get("name", "") for one in footer["metadata"]),
     )
@@ -192,3 +215,96 @@ def _created_by(footer: Message) -> str:
     writer = footer.get("writer", 0)
     name = _WRITERS[writer] if writer < len(_WRITERS) else f"writer number {writer}"
     return f"{name} {footer['software']}" if "software" in footer else name
+
+
+@dataclass(frozen=True, slots=True)
+class Stripe:
+    """Where a stripe is.
+
+    Attributes:
+        footer: the offset of its footer.
+        footer_bytes: the length of its footer.
+        rows: number of rows.
+        encrypted_keys: the encrypted local key of each variant; stripes mostly share those of the first.
+    """
+
+    footer: int
+    footer_bytes: int
+    rows: int
+    encrypted_keys: tuple[bytes, ...]
+
+
+@dataclass(slots=True)
+class Parts:
+    """What the footers of stripes state about columns, by their numbers.
+
+    Attributes:
+        encrypted_bytes: the size of the encrypted copies.
+        readable_bytes: the size of what everybody can read: the data of columns that are not encrypted, else masks.
+        dictionaries: encrypted columns with dictionaries, whose sizes are readable.
+        encrypted_filters: encrypted columns with encrypted Bloom filters.
+        readable_filters: columns with Bloom filters that everybody can read.
+    """
+
+    encrypted_bytes: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    readable_bytes: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    dictionaries: set[int] = field(default_factory=set)
+    encrypted_filters: set[int] = field(default_factory=set)
+    readable_filters: set[int] = field(default_factory=set)
+
+    def add(self, footer: bytes, roots: Sequence[int]) -> None:
+        """Adds the footer of one stripe.
+
+        Args:
+            footer: decompressed.
+            roots: the number of the column of each variant.
+        """
+        found = parse(footer, _STRIPE_FOOTER)
+        self._streams(found["streams"], self.readable_bytes, self.readable_filters)
+        if len(found["variants"]) != len(roots):
+            count = len(found["variants"])
+            raise MalformedError(f"the footer of a stripe has {count} encryption variants instead of {len(roots)}")
+        for root, variant in zip(roots, found["variants"], strict=True):
+            self._streams(variant["streams"], self.encrypted_bytes, self.encrypted_filters)
+            for index, encoding in enumerate(variant["encodings"]):
+                if encoding.get("dictionary_size"):
+                    self.dictionaries.add(root + index)
+
+    def _streams(self, streams: Sequence[Message], lengths: dict[int, int], filters: set[int]) -> None:
+        for stream in streams:
+            kind, column = stream.get("kind", 0), stream.get("column", 0)
+            if kind not in _PLACEHOLDERS:
+                lengths[column] += stream.get("length", 0)
+            if kind in _BLOOM_FILTERS:
+                filters.add(column)
+
+
+def _placed(found: Sequence[Message], end: int, variants: int) -> tuple[Stripe, ...]:
+    """The stripes, which follow each other between the file's magic and its tail.
+
+    Args:
+        found: what the footer states.
+        end: where the tail begins.
+        variants: number of encryption variants.
+
+    Raises:
+        MalformedError: a stripe is not where it can be, or lacks keys.
+    """
+    placed = []
+    at, keys = len(MAGIC), ()
+    for number_, one in enumerate(found):
+        offset = one.get("offset", 0)
+        lengths = [one.get(f"{part}_length", 0) for part in ("index", "data", "footer")]
+        if offset < at or offset + sum(lengths) > end:
+            raise MalformedError(
+                f"stripe {number_} cannot have {', '.join(map(str, lengths))} bytes from {offset} on, where bytes {at} "
+                f"to {end} are free"
+            )
+        if lengths[-1] > MAX_FOOTER_BYTES:
+            raise MalformedError(f"the length of the footer of stripe {number_} is {lengths[-1]} bytes")
+        keys = tuple(one["encrypted_keys"]) or keys
+        if len(keys) != variants:
+            raise MalformedError(f"stripe {number_} has {len(keys)} local keys, but there are {variants} variants")
+        at = offset + sum(lengths)
+        placed.append(Stripe(at - lengths[-1], lengths[-1], one.get("rows", 0), keys))
+    return tuple(placed)

@@ -19,6 +19,7 @@ _TAG_BITS = 3
 _SIGNED_BITS = 63
 # A footer of fifty thousand columns has fewer.
 MAX_VALUES = 2_000_000
+Message = dict[str, Any]
 
 
 class MalformedError(Exception):
@@ -51,9 +52,6 @@ class Field(NamedTuple):
     most: int | None = None
     signed: bool = False
     fields: Mapping[int, Field] | None = None
-
-
-Message = dict[str, Any]
 
 
 def number(name: str) -> Field:

@@ -1,8 +1,8 @@
 """`pme.report`: one HTML page about the protection of a table. Start at `report`.
 
-`facts` gathers what is known, `keyed` what only keys show, `problems` what is wrong, `layout` where the parts of a file
-lie; `page` puts the page together from `summary`, `sections`, `exposed`, `snapshots` and `picture`, all of them made
-with `html`; `write` writes the file. `make` runs all of these in order.
+`facts` gathers what is known, with keys and without, `protection` what protects each column and what is wrong; `page`
+puts the page together from `summary`, `keys`, `exposed` and `snapshots`, all of them made with `html`. `make` runs
+these in order and writes the file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def report(  # noqa: PLR0913 all settings of a report
     """Write an HTML report of a table: which keys protect what, what is not protected, what is wrong, and what differs.
 
     Without `spark` it shows what files state, as `pme.inspect` does, and proves nothing. With it, every module is
-    opened with the keys (`pme.verify`), columns are listed by name (`pme.key_usage`), and file layouts include pages.
+    opened with the keys (`pme.verify`), and columns are listed by name (`pme.key_usage`).
     The report is one file that loads nothing and runs nothing.
 
     Example:

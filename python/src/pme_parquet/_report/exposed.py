@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from pme_parquet._audience import Words
 from pme_parquet._display.words import number, size
-from pme_parquet._inspect.formats import DELTA, HUDI, ICEBERG
-from pme_parquet._inspect.orc_view import AUTHENTICATES_NOTHING, READABLE
-from pme_parquet._report.html import first, listed, paragraph, tag
+from pme_parquet._inspect.inspected import DELTA, HUDI, ICEBERG
+from pme_parquet._inspect.view import AUTHENTICATES_NOTHING, READABLE, key_id, mask, readable, statistics
+from pme_parquet._report.html import first, limited, listed, paragraph, tag
 from pme_parquet._report.summary import CTR, partitions_of, plain_columns
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _READABLE_FOOTER = (
     "Names and types of all columns, numbers of rows and row groups, the size of each column, the writer of the file, "
     "the metadata of Spark, and the key of each column. They have no statistics of encrypted columns."
 )
+_MOST_ORC_COLUMNS = 200
 
 
 def _logs() -> dict[str, str]:
@@ -151,3 +153,32 @@ def _unknown(facts: Facts) -> Iterator[str]:
     if any(table.has_snapshots for table in facts.inspection.tables):
         yield "Whether the table and its snapshots were put back: only readers who know a newer version notice that."
     yield "Whether the same data exists elsewhere in plaintext: in copies, backups, logs or temporary files."
+
+
+def has_orc_files(facts: Facts) -> bool:
+    """Whether there is any ORC file."""
+    return any(file.orc for file in facts.inspection.files)
+
+
+def orc_columns(facts: Facts) -> Html:
+    """Each encrypted column, once for each way in which files protect and mask it."""
+    counts = Counter(
+        (one.name, one.type, ", ".join(map(key_id, one.keys)), mask(one), readable(one), statistics(one))
+        for file in facts.inspection.files
+        if file.orc
+        for one in file.orc.encrypted
+    )
+    if not counts:
+        return paragraph("No column of the ORC files is encrypted.")
+    explained = paragraph(
+        f"{AUTHENTICATES_NOTHING} In place of encrypted columns, readers without a key get masks, which are stored "
+        "without encryption, with statistics of their own."
+    )
+    rows = [
+        (name, type_, key, masked, left, kept, f"{files:,}")
+        for (name, type_, key, masked, left, kept), files in sorted(counts.items())
+    ]
+    header = ("Column", "Type", "Key", "Mask", "Readable without a key", "Readable statistics", "Files")
+    return tag(
+        "div", explained, limited("Encrypted columns of ORC files", header, rows, numbers=(6,), most=_MOST_ORC_COLUMNS)
+    )

@@ -52,10 +52,10 @@ def paragraph(*content: str, class_: str | None = None) -> Html:
     return tag("p", *content, class_=class_)
 
 
-def listed(items: Iterable[str], class_: str | None = None) -> Html:
+def listed(items: Iterable[str]) -> Html:
     """A list, or nothing."""
     rows = [tag("li", item) for item in items]
-    return tag("ul", *rows, class_=class_) if rows else Html("")
+    return tag("ul", *rows) if rows else Html("")
 
 
 def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> Html:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from pme_parquet._display.words import number
+from pme_parquet._display.words import number, size
 from pme_parquet._inspect.inspected import Key
-from pme_parquet._inspect.key_words import short
+from pme_parquet._inspect.view import short
+from pme_parquet._report.html import Html, first, limited, paragraph, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from pme_parquet._inspect.inspected import Column, InspectedFile
-    from pme_parquet._report.facts import Facts
-    from pme_parquet._report.keyed import KeyUse
+    from pme_parquet._report.facts import Facts, KeyUse
 
+_MOST_KEYS = 100
+_MOST_NAMES = 12
 Role = Literal["footer", "columns"]
 _WRAPPINGS = {
     "double": "wrapped twice",
@@ -169,3 +171,41 @@ def _describe(one: MasterKey, key: Key) -> None:
         one.kek_bits.add(key.kek_bits)
     if key.kek_id:
         one.keks.add(key.kek_id)
+
+
+def keys(facts: Facts) -> Html:
+    """Which master key protects what, and what would be lost without it."""
+    rows = []
+    for key in master_keys(facts):
+        columns = "not visible" if key.columns is None else first(sorted(key.columns), _MOST_NAMES) or "none"
+        role = "footers, and columns without a key of their own" if key.role == "footer" else "columns"
+        amount = "not visible" if key.bytes is None else size(key.bytes)
+        rows.append((key.title, role, f"{key.files:,}", columns, amount, _kept(key), _lengths(key), key.loss))
+    if not rows:
+        return paragraph("The files name no keys.")
+    header = ("Master key", "Protects", "Files", "Columns", "Size", "Data keys", "Key lengths", "Unreadable without it")
+    explained = paragraph(
+        "A master key wraps the data keys in the files and is stored outside them. Anyone who may use it can read "
+        "what its row lists. If it is lost, that data is lost."
+    )
+    return tag("div", explained, limited("Master keys", header, rows, numbers=(2, 4), most=_MOST_KEYS))
+
+
+def _kept(key: MasterKey) -> str:
+    return "; ".join(sorted(key.wrappings)) or "not known"
+
+
+def _lengths(key: MasterKey) -> str:
+    data, between = (in_bits(bits) for bits in (key.data_key_bits, key.kek_bits))
+    parts = [f"data keys {data}" if data else "not visible"]
+    if key.keks:
+        parts.append(f"{number(len(key.keks), 'key-encryption key')}{' of ' + between if between else ''}")
+    elif between:
+        parts.append(f"key-encryption keys of {between}")
+    return ", ".join(parts)
+
+
+def in_bits(lengths: Iterable[int]) -> str:
+    """Lengths of keys in words; empty if there is none."""
+    text = " or ".join(str(one) for one in sorted(lengths))
+    return f"{text} bits" if text else ""

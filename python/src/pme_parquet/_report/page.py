@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
+from collections import Counter
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from pme_parquet._report import exposed, orc, sections, snapshots
-from pme_parquet._report.html import Html, anchor, paragraph, tag
-from pme_parquet._report.keys import master_keys
-from pme_parquet._report.palette import Palette
+from pme_parquet._display.words import FOOTERS, number, size
+from pme_parquet._inspect.view import key_ids
+from pme_parquet._report import exposed, snapshots
+from pme_parquet._report.html import MOST_ROWS, Html, anchor, limited, listed, paragraph, table, tag
+from pme_parquet._report.keys import keys
+from pme_parquet._report.protection import DIFFERENT, READABLE
 from pme_parquet._report.summary import DIFFERENCES, FINDINGS, KEYS, ORC, UNPROTECTED, lead, summary
+from pme_parquet.errors import BY_CONDITION
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from pme_parquet._report.facts import Facts
+    from pme_parquet._report.protection import Problem, Protection
 
 _GLOSSARY = {
     "Master key": "A key in a key management system or keystore. This report knows only its name.",
@@ -40,51 +46,27 @@ _GLOSSARY = {
     "Index": "What each file can contain of a column, so that a query can skip files.",
     "Drift": "Differences in protection between the files of one table.",
 }
-# Pattern fills for hatched and dotted parts.
-_PATTERNS = tag(
-    "svg",
-    tag(
-        "defs",
-        tag(
-            "pattern",
-            tag("rect", width=8, height=8, class_="plain-back"),
-            tag("path", d="M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4", class_="plain-line"),
-            id="plain",
-            width=8,
-            height=8,
-            patternUnits="userSpaceOnUse",
-        ),
-        tag(
-            "pattern",
-            tag("rect", width=6, height=6, class_="hidden-back"),
-            tag("circle", cx=3, cy=3, r=1, class_="hidden-dot"),
-            id="dots",
-            width=6,
-            height=6,
-            patternUnits="userSpaceOnUse",
-        ),
-    ),
-    class_="patterns",
-    width=0,
-    height=0,
-    aria_hidden="true",
-)
+_FOUND_BY = {
+    "verification": "verification, with keys",
+    "footers": "comparison of footers, with keys",
+    "inspection": "inspection, without keys",
+}
+_OF_TABLE = {
+    READABLE: "A column of an encrypted file has no key.",
+    DIFFERENT: "A column is protected differently in different files.",
+}
 
 
 def page(facts: Facts, created: datetime, version: str) -> str:
     """The whole page."""
-    keys = [key.name for key in master_keys(facts)]
-    drawn = [part.key for layout in facts.layouts for part in layout.parts if part.key]
-    palette = Palette([*keys, *drawn])
     parts = (
         _section("Summary", summary(facts)),
-        _section(FINDINGS, sections.problems(facts)),
-        _section(DIFFERENCES, sections.differences(facts)),
+        _section(FINDINGS, problems(facts)),
+        _section(DIFFERENCES, differences(facts)),
         _section(UNPROTECTED, exposed.unprotected(facts)),
-        _section(KEYS, sections.keys(facts, palette)),
-        *([_section(ORC, orc.columns(facts))] if orc.has_files(facts) else []),
+        _section(KEYS, keys(facts)),
+        *([_section(ORC, exposed.orc_columns(facts))] if exposed.has_orc_files(facts) else []),
         _section(snapshots.SNAPSHOTS, snapshots.snapshots(facts)),
-        _section("File layout", sections.layouts(facts, palette)),
         _section("What this report does not show", exposed.unknown(facts)),
         _section("Glossary", _glossary()),
     )
@@ -94,7 +76,7 @@ def page(facts: Facts, created: datetime, version: str) -> str:
     reached = facts.inspection.storage
     storage = [paragraph(f"Storage: {reached}.", class_="lead")] if reached else []
     header = tag("header", tag("h1", title), paragraph(made, class_="lead"), *storage)
-    body = tag("body", _PATTERNS, header, tag("main", *parts))
+    body = tag("body", header, tag("main", *parts))
     return f"<!DOCTYPE html>\n{tag('html', _head(title), body, lang='en')}\n"
 
 
@@ -122,3 +104,99 @@ def _section(title: str, content: Html) -> Html:
 
 def _glossary() -> Html:
     return tag("dl", *(part for word, meaning in _GLOSSARY.items() for part in (tag("dt", word), tag("dd", meaning))))
+
+
+def problems(facts: Facts) -> Html:
+    """Problems: how often, what they mean, and where."""
+    parts = [_opened(facts)]
+    if not facts.problems:
+        return tag("div", *parts, paragraph("There are no findings."))
+    counts = Counter(problem.condition for problem in facts.problems)
+    conditions = [(name or "other", f"{count:,}", _meaning(name)) for name, count in counts.most_common()]
+    parts.append(table("Findings by condition", ("Condition", "Findings", "Meaning"), conditions, numbers=(1,)))
+    header = ("File", "Part", "Condition", "Problem and remedy", "Found by")
+    rows = [_row(problem) for problem in facts.problems]
+    return tag("div", *parts, limited("Findings", header, rows))
+
+
+def _row(problem: Problem) -> Sequence[str]:
+    return problem.file, problem.where, problem.condition, problem.message, _FOUND_BY[problem.found_by]
+
+
+def _meaning(condition: str) -> str:
+    if condition in _OF_TABLE:
+        return _OF_TABLE[condition]
+    known = BY_CONDITION.get(condition)
+    return (known.__doc__ or "").split("\n")[0] if known else "The storage failed, with this message."
+
+
+def _opened(facts: Facts) -> Html:
+    opened = facts.opened
+    if opened is None:
+        return paragraph(
+            "Inspected without keys. No module was opened, so damage and forgery inside files are not detected."
+        )
+    modules = number(opened.modules, "module")
+    files = number(opened.files, "file")
+    sentences = [f"{files} checked with keys: {modules} opened, {size(opened.bytes)} read."]
+    if opened.untagged_pages:
+        sentences.append(
+            f"{number(opened.untagged_pages, 'page')} have no authentication tag: only their lengths were checked."
+        )
+    if opened.sample:
+        left = f"{number(opened.skipped_files, 'file')} and {number(opened.skipped_pages, 'page')}"
+        sentences.append(f"This was a sample (seed {opened.sample.seed}) that left out {left}.")
+    return paragraph(" ".join(sentences))
+
+
+def differences(facts: Facts) -> Html:
+    """How files differ, and groups of similar files: by each column if there are keys."""
+    columns = facts.protection.differences() if facts.protection else []
+    unlike = [*(difference.in_words for difference in columns[:MOST_ROWS]), *facts.inspection.drift]
+    more = len(columns) - MOST_ROWS
+    unlike += [f"and {more:,} more groups of differing columns"] if more > 0 else []
+    parts = [listed(unlike)]
+    parts += [paragraph(text) for text in _not_compared(facts, differ=bool(unlike))]
+    if facts.protection and facts.protection.groups:
+        parts.append(_by_columns(facts.protection))
+    return tag("div", *parts, *_by_footers(facts))
+
+
+def _not_compared(facts: Facts, *, differ: bool) -> Iterator[str]:
+    """What the comparison of files did not cover."""
+    files = facts.inspection.files
+    if not facts.protection:
+        if any(file.footer == "encrypted" for file in files):
+            yield (
+                "Files were compared without keys. Encrypted footers hide which columns there are, which key each "
+                "has, and whether any is readable."
+            )
+        elif files and not differ:
+            yield "All files state the same protection. No module was opened to prove it."
+    elif facts.protection.unknown_files:
+        yield f"{number(facts.protection.unknown_files, 'file')} could not be opened or compared."
+    elif files and not differ:
+        if len(facts.protection.groups) == len(facts.inspection.groups) == 1:
+            yield "All files are protected in the same way. Every column of every file was compared."
+        else:
+            yield (
+                "Each column is protected in the same way in every file that has it. The groups below differ in "
+                "something else, such as which columns their files have."
+            )
+
+
+def _by_columns(protection: Protection) -> Html:
+    rows = [(one.first, f"{one.files:,}", size(one.bytes), one.in_words) for one in protection.groups]
+    header = ("First file", "Files", "Size", "Columns")
+    return limited("Files by protection of their columns", header, rows, numbers=(1, 2))
+
+
+def _by_footers(facts: Facts) -> Iterator[Html]:
+    header = ("First file", "Files", "Size", "Footer", "Algorithm", "Keys visible without keys")
+    rows = []
+    for group in facts.inspection.groups:
+        file = group.example
+        algorithm = file.algorithm or "none"
+        rows.append((file.file, f"{group.files:,}", size(group.bytes), FOOTERS[file.footer], algorithm, key_ids(file)))
+    if rows:
+        yield limited("Files by what is visible without keys", header, rows, numbers=(1, 2))

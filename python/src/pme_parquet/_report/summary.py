@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pme_parquet._display.words import number, size
 from pme_parquet._report.html import first, link, tag
-from pme_parquet._report.keys import master_keys
+from pme_parquet._report.keys import in_bits, master_keys
 from pme_parquet._report.protection import in_files
 from pme_parquet._report.snapshots import SNAPSHOTS, stated, under_other_keys, without
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from pme_parquet._report.facts import Facts
     from pme_parquet._report.html import Html
@@ -124,13 +124,8 @@ def _keys(facts: Facts) -> Iterator[Sentence]:
             ("key-encryption keys", {bits for key in found for bits in key.kek_bits}),
             ("master keys", masters),
         )
-        text = "; ".join(f"{what}: {_bits(bits)}" for what, bits in lengths)
+        text = "; ".join(f"{what}: {in_bits(bits) or 'not visible'}" for what, bits in lengths)
         yield Sentence("note", f"Key lengths. {text}.", KEYS)
-
-
-def _bits(bits: Iterable[int]) -> str:
-    text = " or ".join(str(one) for one in sorted(bits))
-    return f"{text} bits" if text else "not visible"
 
 
 def _files(facts: Facts) -> Iterator[Sentence]:

@@ -2,9 +2,8 @@
 
 Start at `snapshots`.
 
-`listing` finds and reads manifests; `fields` reads JSON strictly, and `manifest` what a version states with it, as
-`version` defines it and `kinds` the kinds of indexes; `chain` compares versions; `problems` has the texts. `listed` is
-the answer, and `view` shows it; `indexes` is that of `describe_index`.
+`listing` finds, reads and compares manifests; `fields` reads JSON strictly, and `manifest` what a version states with
+it, as `version` defines it. `listed` has the answers and shows them.
 docs/snapshots.md specifies the format. Seals are not checked here: the connector does that.
 """
 
@@ -15,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
 from pme_parquet._audience import Words
-from pme_parquet._snapshots.indexes import Indexes
-from pme_parquet._snapshots.listed import Snapshots
+from pme_parquet._snapshots.listed import Indexes, Snapshots
 from pme_parquet._snapshots.version import Index, SnapshotVersion
 
 if TYPE_CHECKING:

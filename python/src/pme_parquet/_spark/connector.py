@@ -1,4 +1,4 @@
-"""Whether a session has a connector that fits; if not, what is wrong and what to do.
+"""The connector's jar: which of the wheel's fits the installed Spark, and whether a session has one that fits.
 
 A JVM reads its class path when it starts. A running session therefore cannot get a jar, and a session that is created
 after it was stopped has the class path of the first.
@@ -10,10 +10,11 @@ import os
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pme_parquet._audience import Words
-from pme_parquet._spark import jars
 from pme_parquet._version import __version__
 from pme_parquet.errors import UnknownOptionError, UnsupportedError
 
@@ -22,13 +23,88 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+_WHERE = Words("pme.jar_path")
+JARS = Path(__file__).parents[1] / "jars"
+SUPPORTED = "Spark 3.5 (Scala 2.12 or 2.13) and Spark 4.x (Scala 2.13)"
+_LINES = {("3.5", "2.12"), ("3.5", "2.13"), ("4.0", "2.13")}
+_SPARKS = {spark for spark, _ in _LINES}
 _CLASS = "io/pmeparquet/spark/PmeDataSource.class"
 _PROPERTIES = "io/pmeparquet/spark/connector.properties"
 _FORMAT = "pme-parquet"
-_LINES = {"3.5", "4.0"}
-
 _NO_SOURCE = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] [^\n]*\bpme-parquet\b")
 _NO_PROVIDER = re.compile(r"ServiceConfigurationError: [^\n]*\bio\.pmeparquet\.[^\n]*")
+
+
+def jar_path(spark_version: str | None = None, scala: str | None = None) -> str:
+    """The path of the bundled connector jar.
+
+    Args:
+        spark_version: e.g. `3.5.9`; by default that of the installed PySpark.
+        scala: `2.12` or `2.13`; by default that of the Spark found, or else the usual one of the Spark version.
+    """
+    spark = line_of(spark_version or installed_version())
+    scala = scala or (None if spark_version else installed_scala()) or {"3.5": "2.12"}.get(spark, "2.13")
+    if (spark, scala) not in _LINES:
+        raise UnsupportedError(
+            f"{_WHERE}: there is no connector for Spark {spark_version or installed_version()} on Scala {scala}. "
+            f"This version supports {SUPPORTED}. Install a supported PySpark."
+        )
+    found = sorted(JARS.glob(f"pme-parquet-spark-{spark}_{scala}-*.jar"))
+    if not found:
+        raise UnsupportedError(
+            f"{_WHERE}: this installation has no connector jar for Spark {spark} on Scala {scala}: it was not "
+            "installed from a wheel. Build one with `make wheel` and install it, or use spark.jars.packages."
+        )
+    return str(found[-1])
+
+
+def provider_jar() -> str | None:
+    """The jar of Amazon's JCE provider; None without the extra `accp`, or if Amazon has none for this machine."""
+    try:
+        from pme_parquet_accp import jar_path as found  # noqa: PLC0415 an extra
+    except ImportError:
+        return None
+    return found()
+
+
+def line_of(spark_version: str) -> str:
+    """The connector's name for a line of Spark versions: one jar works for every 4.x."""
+    major_minor = ".".join(re.findall(r"\d+", spark_version)[:2])
+    return "4.0" if major_minor.startswith("4.") else major_minor
+
+
+def folders() -> list[Path]:
+    """Where Spark's own jars may be: those of SPARK_HOME, and PySpark's."""
+    homes = [Path(os.environ["SPARK_HOME"])] if "SPARK_HOME" in os.environ else []
+    spec = find_spec("pyspark")
+    homes += [Path(place) for place in (spec.submodule_search_locations or [])] if spec else []
+    return [home / "jars" for home in homes]
+
+
+def installed_version() -> str:
+    """The version of the installed PySpark."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 a third of this package's import
+
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        if find_spec("pyspark") is None:
+            raise UnsupportedError(
+                f"{_WHERE}: PySpark is not installed, and the jar depends on its version ({SUPPORTED}). Install it "
+                "with `pip install pyspark`, or name the version: jar_path('4.0.0')."
+            ) from None
+    # Spark's own python folder on PYTHONPATH, or one of PySpark's smaller distributions.
+    from pyspark.version import __version__ as found  # noqa: PLC0415 nothing happens at import
+
+    return str(found)
+
+
+def installed_scala() -> str | None:
+    """The Scala version of SPARK_HOME, or else of PySpark's own jars."""
+    for folder in folders():
+        for jar in sorted(folder.glob("scala-library-2.*.jar")):
+            return ".".join(jar.name.removeprefix("scala-library-").split(".")[:2])
+    return None
 
 
 @dataclass(frozen=True)
@@ -93,17 +169,17 @@ def misfit(jvm: Any) -> Misfit | None:  # noqa: ANN401 py4j is untyped
     """What is wrong with the connector of a JVM, if anything."""
     spark = str(jvm.org.apache.spark.package.SPARK_VERSION())
     scala = str(jvm.scala.util.Properties.versionNumberString())
-    return judged(_loaded(jvm), spark, scala, __version__)
+    return evaluated(_loaded(jvm), spark, scala, __version__)
 
 
-def judged(connector: Connector | None, spark: str, scala: str, wheel: str) -> Misfit | None:
+def evaluated(connector: Connector | None, spark: str, scala: str, wheel: str) -> Misfit | None:
     """What is wrong with a connector for this Spark, this Scala and this package."""
     if connector is None:
         return missing(spark, scala)
     if connector.scala and not scala.startswith(connector.scala + "."):
         return Misfit("scala", f"the connector is for Scala {connector.scala}, but this Spark has {scala}", _other())
-    line = jars.line_of(spark)
-    if connector.spark and line in _LINES and connector.spark != line:
+    line = line_of(spark)
+    if connector.spark and line in _SPARKS and connector.spark != line:
         return Misfit("spark", f"the connector is for Spark {connector.spark}, but this is Spark {spark}", _other())
     if connector.version and connector.version != wheel:
         why = f"the connector has version {connector.version}, but pme-parquet in Python has {wheel}"
@@ -174,7 +250,7 @@ def _other() -> str:
 
 def _name_of_jar(spark: str | None, scala: str | None) -> str:
     try:
-        path = jars.jar_path(spark, ".".join(scala.split(".")[:2]) if scala else None)
+        path = jar_path(spark, ".".join(scala.split(".")[:2]) if scala else None)
     except UnsupportedError:
         return "the connector for its Spark and Scala"
     return path.rsplit("/", 1)[-1]

@@ -53,6 +53,7 @@ _IN_TEXT = re.compile(r"(?:^(?:\([\w.$]+\) )?|io\.pmeparquet\.[\w.$]+: )(\[(PME_
 # parquet-java has no keys for an encrypted file; the file's name is in Spark's message around it.
 _NO_KEYS = re.compile(r"ParquetCryptoRuntimeException: [^\n]*(?:No keys available|Null File Decryptor)")
 _FILE = re.compile(r"(?:reading file|for file:) (?:\w+\{path=)?([^\s;]+?)\.?(?:[\s;]|$)")
+_MIXED: dict[tuple[type[PmeError], type[Exception]], type[PmeError]] = {}
 
 
 def install_errors() -> None:
@@ -194,9 +195,6 @@ def _as_pme_error(converted: Exception, message: str, java: Any) -> PmeError:  #
 def _spark_base(converted: type[Exception]) -> type[Exception]:
     """PySpark's class, except its UnknownException: classic PySpark drops that one and raises the raw py4j error."""
     return converted.__bases__[0] if converted.__name__ == "UnknownException" else converted
-
-
-_MIXED: dict[tuple[type[PmeError], type[Exception]], type[PmeError]] = {}
 
 
 def _mixed(ours: type[PmeError], sparks: type[Exception]) -> type[PmeError]:

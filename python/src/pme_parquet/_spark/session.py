@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._spark import connector
+from pme_parquet._spark.connector import jar_path, provider_jar
 from pme_parquet._spark.errors import install_errors
-from pme_parquet._spark.jars import jar_path, provider_jar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

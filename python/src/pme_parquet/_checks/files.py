@@ -1,4 +1,4 @@
-"""Whether everything in a file with an encrypted footer is in encrypted modules (specification §5.1).
+"""The files of a table that is checked: their list, and whether one consists of encrypted modules (specification §5.1).
 
 Each module begins with its length, so they can be followed without a key, from the magic bytes to the footer. A
 writer's bytes of another kind between them, such as a plaintext column, break the chain. This shows mistakes; someone
@@ -7,22 +7,51 @@ who wants to hide plaintext can put a length before it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from pme_parquet._inspect.footers import LENGTH_BYTES, NONCE_BYTES
-from pme_parquet._inspect.tails import MAGIC_BYTES, TAIL_BYTES, bytes_of, footer_of
+from pme_parquet._inspect.footers import LENGTH_BYTES, MAGIC_BYTES, NONCE_BYTES, TAIL_BYTES, bytes_of, footer_of
 
 if TYPE_CHECKING:
-    from pme_parquet._storage import Found, Storage
+    from collections.abc import Iterable, Sequence
+
+    from pme_parquet._checks.findings import FoundOnce
+    from pme_parquet._storage import Found, Storage, WholeStorage
 
 # Small modules follow each other, so a read gets many of them.
 _READ = 64 * 1024
 # Of one file. A larger one is a note that it was not looked at.
 MAX_READS = 20_000
-
-
 # parquet-java fills the rest of a block with zeros, so that a row group begins in the next one.
 _BLOCK = 4096
+MAX_FILES = 1_000_000
+
+
+def slashed(found: Found) -> str:
+    """The path of a file below the table."""
+    return found.shown.replace("\\", "/")
+
+
+def listed_files(files: WholeStorage) -> list[Found]:
+    """Everything below the table, and if that is more than `MAX_FILES`, one more."""
+    return list(islice(files.everything(), MAX_FILES + 1))
+
+
+def regular_files(listed: Sequence[Found], findings: FoundOnce[Any]) -> list[Found]:
+    """The files among them that can be looked at; the others are findings."""
+    if len(listed) > MAX_FILES:
+        findings.unread("", f"there are more than {MAX_FILES:,} files; the others were not looked at")
+    for one in listed[:MAX_FILES]:
+        if not one.regular:
+            what = "it is a symbolic link; it was not followed" if one.link else "it is not a file that can be read"
+            findings.unread(slashed(one), what)
+    return [one for one in listed[:MAX_FILES] if one.regular and one.bytes]
+
+
+def counted(kinds: Iterable[str]) -> dict[str, int]:
+    """The numbers of files by what they are."""
+    return dict(sorted(Counter(kinds).items()))
 
 
 def is_modules(storage: Storage, found: Found) -> bool | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pme_parquet._access.problems import mixed, secret_unread
+from pme_parquet._access.settings import mixed, secret_unread
 from pme_parquet._arguments import kind
 from pme_parquet._display.words import printable
 from pme_parquet._kms.secrets import SecretReference
