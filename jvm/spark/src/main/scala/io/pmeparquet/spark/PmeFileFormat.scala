@@ -12,6 +12,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.spark.options.{Asker, FormatOrigin, OptionOrigin}
 import io.pmeparquet.spark.read.{EncryptedFormat, EncryptedTable, FormatState, SessionRules}
 import io.pmeparquet.spark.rules.SessionSetup
+import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.spark.write.EncryptedWrite
 
 /**
@@ -37,7 +38,7 @@ class PmeFileFormat private (state: FormatState) extends EncryptedFormat(state) 
       schema: StructType
   ): Table =
     new PmeTable(
-      PmeDataSource.Name,
+      FormatName.Format,
       session,
       new CaseInsensitiveStringMap(options.asJava),
       paths,

@@ -237,7 +237,7 @@ private[spark] object StreamSinks {
 
   def isOurs(sink: AnyRef): Boolean = fields(sink).exists(_.isInstanceOf[EncryptedFileFormat])
 
-  /** The directory of the list of files that a sink of ours keeps in theirs. */
+  /** The directory of the list of files that a sink of ours keeps next to them. */
   def log(sink: AnyRef): Path = fields(sink)
     .collectFirst { case path: Path if path.getName == SealedTable.StreamLog => path }
     .getOrElse(throw new IllegalStateException("internal error: this Spark's sink keeps its path elsewhere"))
