@@ -17,8 +17,8 @@ import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, P
 import org.apache.spark.sql.types.StructType
 
 /**
- * A record that did not decode, and where. [[io.pmeparquet.spark.read.ParquetSplitAdmission]] decides whether we or Spark explain
- * it.
+ * A record that did not decode, and where. [[io.pmeparquet.spark.read.ParquetSplitAdmission]] decides whether we or Spark
+ * explain it.
  */
 private[spark] final class UndecodedRecord(position: Long, block: Int, file: Path, cause: RuntimeException)
     extends RuntimeException(cause) {

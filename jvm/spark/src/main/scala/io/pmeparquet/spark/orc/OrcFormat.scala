@@ -239,7 +239,10 @@ private object OrcSchema {
     }
   }
 
-  /** `deniedColumns=drop` and `missingKeys=drop`: without the columns whose keys this reader is refused in the files that show the schema. */
+  /**
+   * `deniedColumns=drop` and `missingKeys=drop`: without the columns whose keys this reader is refused in the files that
+   * show the schema.
+   */
   private def withoutRefused(
       schema: StructType,
       files: Seq[FileStatus],

@@ -217,7 +217,8 @@ private[read] final class FooterAggregates(
 
 /**
  * Answers aggregates with one row for each file: from its footer, or else from its rows. So no footer can make a query
- * fail or answer wrongly, and the plan does not depend on files. A partition without files gives one row, as for no rows. ''Crosses the wire'', with the scope.
+ * fail or answer wrongly, and the plan does not depend on files. A partition without files gives one row, as for no rows.
+ * ''Crosses the wire'', with the scope.
  *
  * @param rows reads the rows of a file, with the columns that the aggregates look at
  * @param byName whether columns of files are found by their names
