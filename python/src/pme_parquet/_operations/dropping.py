@@ -63,7 +63,7 @@ def drop_index(  # noqa: PLR0913 what to drop, with which keys, and where
         SnapshotNotAuthenticError: the seal of the version before does not match.
         PmeError: something is wrong with the arguments, the keys or a file. No version was made.
     """
-    dropping = Operation(spark, _WHERE, "Sealing", "dropIndexes")
+    dropping = Operation(spark, _WHERE, "seal.Sealing", "dropIndexes")
     names: tuple[object, ...] = columns
     if not names or not all(isinstance(name, str) and name for name in names):
         message = f"{_WHERE}: it names no column. Give the names of one or more columns; pme.describe_index lists them."

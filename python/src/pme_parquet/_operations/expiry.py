@@ -72,7 +72,7 @@ def expire_snapshots(  # noqa: PLR0913 what to expire, with which keys, and wher
         SnapshotNotAuthenticError: the seal of a version that stays does not match. Nothing was deleted.
         PmeError: something is wrong with the arguments, the keys or the storage.
     """
-    expiry = Operation(spark, _WHERE, "SnapshotVersions", "expire")
+    expiry = Operation(spark, _WHERE, "seal.SnapshotVersions", "expire")
     given: object = keep
     if not isinstance(given, int) or isinstance(given, bool) or given < 1:
         shown = str(given) if isinstance(given, int) else kind(given)

@@ -139,7 +139,7 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
         SnapshotNotAuthenticError: the seal of the version before does not match.
         PmeError: something is wrong with the arguments, the keys or a file. No version was made.
     """
-    sealing = Operation(spark, _WHERE, "Sealing", "seal")
+    sealing = Operation(spark, _WHERE, "seal.Sealing", "seal")
     requests = requests_of(index, _WHERE)
     own = own_options(_WHERE, signing, verify_key, location) | _of_indexes(index, index_keys)
     reading = joined(own, sealing.reading(kms, options), _WHERE)
@@ -171,7 +171,7 @@ def changes_to_seal(  # noqa: PLR0913 as `seal`
     Returns:
         The `expect` that confirms exactly this, and then a line for each file; empty if nothing has changed.
     """
-    review = Operation(spark, _WHERE, "Sealing", "review")
+    review = Operation(spark, _WHERE, "seal.Sealing", "review")
     own = own_options(_WHERE, signing, verify_key, location)
     return list(review.call(review.path(path), joined(own, review.reading(None, options), _WHERE)))
 

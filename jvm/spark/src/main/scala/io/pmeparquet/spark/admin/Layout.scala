@@ -7,7 +7,7 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.types.{IntegerType, LongType, StringType}
 
 import io.pmeparquet.parquet.inspect.{FileLayout, LaidOut}
-import io.pmeparquet.spark.admin.job.FileJob
+import io.pmeparquet.spark.admin.job.{FileJob, ResultRows, TableFiles}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /** Finds where the modules of one file lie and what opens them, for `pme.report` to draw. ''Driver only.'' */

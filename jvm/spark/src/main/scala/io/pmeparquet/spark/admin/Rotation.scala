@@ -11,7 +11,8 @@ import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, RotatedFooter, RotationKeys, RotationMark}
-import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ProgressStep}
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ProgressStep, TableFiles}
+import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
 import io.pmeparquet.spark.admin.RotationPlan.{Answers, Change}
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.options.ConfResolver

@@ -18,7 +18,8 @@ import io.pmeparquet.options.{FileSettings, PmeOptions, Use}
 import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
 import io.pmeparquet.parquet.files.{ListedFile, StagedTable}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
-import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep}
+import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, TableFiles}
+import io.pmeparquet.spark.admin.seal.SealedGuard
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 

@@ -18,7 +18,8 @@ import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.snapshot.SealedFiles
-import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
+import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.PmeErrors

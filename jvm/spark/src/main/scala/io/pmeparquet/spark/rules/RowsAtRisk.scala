@@ -20,7 +20,7 @@ import org.apache.spark.sql.execution.datasources.{
 }
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation, FileScan}
 
-import io.pmeparquet.spark.admin.TableFiles
+import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.read.OurScan
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors

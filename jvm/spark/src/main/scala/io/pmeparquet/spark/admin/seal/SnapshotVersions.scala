@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.admin.seal
 
 import scala.collection.JavaConverters._
 
@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.{LongType, StringType}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.snapshot.{Expiry, Version}
-import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.admin.job.{Progress, ResultRows, TableFiles}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.SessionSnapshots

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.admin.seal
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -13,7 +13,7 @@ import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
-import io.pmeparquet.spark.admin.job.{FileJob, Progress}
+import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.SessionSnapshots
