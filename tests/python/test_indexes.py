@@ -118,7 +118,7 @@ def test_unusable_settings_of_an_index_are_refused(make: Callable[[], Any], said
 def test_a_seal_passes_each_index_once(given: list[Any]) -> None:
     pme.seal(SPARK, "people", index=[pme.MinMax("id"), pme.MinMax("id", "day"), pme.Bloom("id")])
     [(method, path, options, requests, _)] = given
-    assert (method, path, options) == ("Sealing.seal", "people", {})
+    assert (method, path, options) == ("seal.Sealing.seal", "people", {})
     assert [(one["kind"], one["column"]) for one in map(json.loads, requests)] == [
         ("minMax", "id"),
         ("minMax", "day"),
@@ -155,8 +155,8 @@ def test_indexes_are_dropped_by_column_and_kind(given: list[Any]) -> None:
     pme.drop_index(SPARK, "people", "id", "day", kind="bloom")
     pme.drop_index(SPARK, "people", "id")
     assert given == [
-        ("Sealing.dropIndexes", "people", {}, ["id", "day"], "bloom"),
-        ("Sealing.dropIndexes", "people", {}, ["id"], None),
+        ("seal.Sealing.dropIndexes", "people", {}, ["id", "day"], "bloom"),
+        ("seal.Sealing.dropIndexes", "people", {}, ["id"], None),
     ]
     for kind, shown in (("Bloom", "'Bloom'"), ("", "''"), (pme.Bloom, "a type")):
         said = f"pme.drop_index: kind cannot be {shown}. Give one of minMax, valueList, bloom, class."

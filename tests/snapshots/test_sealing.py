@@ -57,7 +57,7 @@ def seal(**given: Any) -> pme.Sealed:
 
 def test_without_arguments_the_session_has_the_keys_and_indexes_stay(called: list[Any]) -> None:
     assert seal() == SEALED
-    assert called == ["Sealing.seal", "people", {}, None, None, None]
+    assert called == ["seal.Sealing.seal", "people", {}, None, None, None]
 
 
 def test_arguments_become_options(called: list[Any]) -> None:
@@ -73,7 +73,7 @@ def test_arguments_become_options(called: list[Any]) -> None:
         progress=False,
     )
     assert called == [
-        "Sealing.seal",
+        "seal.Sealing.seal",
         "people",
         {
             "signingKey": "signer",

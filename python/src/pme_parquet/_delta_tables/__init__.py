@@ -79,7 +79,7 @@ def _changed(spark: SparkSession, table: PathLike, enc: Encryption, how: str, wh
     from pme_parquet._encryption import encryption_of  # noqa: PLC0415 as above
 
     options = encryption_of(enc, where).options()
-    done = json.loads(method_of(spark, "delta.DeltaEncryption", how, where)(_named(table, where), options))
+    done = json.loads(method_of(spark, "DeltaEncryption", how, where)(_named(table, where), options))
     columns = done.pop("named")
     try:
         checked, why = check(done["path"].removeprefix("file:"), columns, spark=spark), ""

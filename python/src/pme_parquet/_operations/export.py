@@ -93,7 +93,7 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
         SnapshotNotAuthenticError: the seal of the snapshot does not match.
         PmeError: something is wrong with the arguments, the keys or the storage.
     """
-    export = Operation(spark, _WHERE, "XskipperExport", "write")
+    export = Operation(spark, _WHERE, "seal.XskipperExport", "write")
     own = own_options(_WHERE, verify_key=verify_key, location=location)
     own |= {} if index_keys is None else {"indexKeys": column_keys_text(index_keys, f"{_WHERE}(index_keys)")}
     reading = joined(own, export.reading(kms, options), _WHERE)

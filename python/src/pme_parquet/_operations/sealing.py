@@ -146,7 +146,7 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
         SnapshotNotAuthenticError: the seal of the version before does not match.
         PmeError: something is wrong with the arguments, the keys or a file. No version was made.
     """
-    sealing = Operation(spark, _WHERE, "Sealing", "seal")
+    sealing = Operation(spark, _WHERE, "seal.Sealing", "seal")
     requests = requests_of(index, _WHERE)
     own = own_options(_WHERE, signing, verify_key, location) | _of_indexes(index, index_keys)
     reading = joined(own, sealing.reading(kms, options), _WHERE)
@@ -178,7 +178,7 @@ def changes_to_seal(  # noqa: PLR0913 as `seal`
     Returns:
         The `expect` that confirms exactly this, and then a line for each file; empty if nothing has changed.
     """
-    review = Operation(spark, _WHERE, "Sealing", "review")
+    review = Operation(spark, _WHERE, "seal.Sealing", "review")
     own = own_options(_WHERE, signing, verify_key, location)
     return list(review.call(review.path(path), joined(own, review.reading(None, options), _WHERE)))
 
@@ -244,7 +244,7 @@ def drop_index(  # noqa: PLR0913 what to drop, with which keys, and where
         SnapshotNotAuthenticError: the seal of the version before does not match.
         PmeError: something is wrong with the arguments, the keys or a file. No version was made.
     """
-    dropping = Operation(spark, _DROPPING, "Sealing", "dropIndexes")
+    dropping = Operation(spark, _DROPPING, "seal.Sealing", "dropIndexes")
     names: tuple[object, ...] = columns
     if not names or not all(isinstance(name, str) and name for name in names):
         message = (
@@ -307,7 +307,7 @@ def expire_snapshots(  # noqa: PLR0913 what to expire, with which keys, and wher
         SnapshotNotAuthenticError: the seal of a version that stays does not match. Nothing was deleted.
         PmeError: something is wrong with the arguments, the keys or the storage.
     """
-    expiry = Operation(spark, _EXPIRING, "SnapshotVersions", "expire")
+    expiry = Operation(spark, _EXPIRING, "seal.SnapshotVersions", "expire")
     given: object = keep
     if not isinstance(given, int) or isinstance(given, bool) or given < 1:
         shown = str(given) if isinstance(given, int) else kind_of(given)

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+_OF_DELTA = {"DeltaEncryption"}
+
+
 def method_of(spark: SparkSession, name: str, method: str, where: str) -> Callable[..., Any]:
     """Return a method of one of them, with the session as its first argument; dicts and lists become Java's.
 
     Args:
         spark: a classic session.
-        name: the name of the object, with its package if that is not `admin`.
+        name: the name of the object; in a package below `admin`, with that.
         method: the method of the object.
         where: the function that the user called, for messages.
 
@@ -68,8 +71,10 @@ def called(spark: SparkSession, name: str, method: str) -> Callable[..., Any]:
 def _object(spark: SparkSession, name: str) -> Any:  # noqa: ANN401 py4j is untyped
     jvm: Any = spark._jvm  # noqa: SLF001 as above
     jvm.io.pmeparquet.Audience.use(current())
-    package, _, simple = name.rpartition(".")
-    return getattr(getattr(jvm.io.pmeparquet.spark, package or "admin"), simple)
+    target = jvm.io.pmeparquet.spark.delta if name in _OF_DELTA else jvm.io.pmeparquet.spark.admin
+    for part in name.split("."):
+        target = getattr(target, part)
+    return target
 
 
 def frame_of(spark: SparkSession, jdf: Any) -> DataFrame:  # noqa: ANN401 py4j is untyped

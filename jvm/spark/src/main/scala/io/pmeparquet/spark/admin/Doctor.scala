@@ -16,6 +16,7 @@ import io.pmeparquet.spark.admin.doctor.{
   KmsChecks,
   SettingChecks
 }
+import io.pmeparquet.spark.admin.job.ResultRows
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.PmeException
 

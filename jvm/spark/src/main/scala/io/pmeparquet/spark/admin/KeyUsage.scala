@@ -10,7 +10,7 @@ import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.keys.{Kms, NoKms}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
-import io.pmeparquet.spark.admin.job.{FileFailure, Progress}
+import io.pmeparquet.spark.admin.job.{FileFailure, Progress, ResultRows}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**

@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.datasources.DataSource
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types._
 
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileUse
-import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.admin.job.{Progress, ResultRows}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.Condition
 

@@ -5,7 +5,7 @@ import org.apache.spark.sql.types.{IntegerType, StringType}
 import io.pmeparquet.keys.{Rewrapping, WrappedKey}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation}
-import io.pmeparquet.spark.admin.job.FileFailure
+import io.pmeparquet.spark.admin.job.{FileFailure, ResultRows, TableLog}
 import io.pmeparquet.PmeErrors
 
 /**

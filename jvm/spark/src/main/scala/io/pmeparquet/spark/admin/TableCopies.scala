@@ -1,14 +1,27 @@
 package io.pmeparquet.spark.admin
 
+import java.io.IOException
+import java.net.URI
+
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.{Audience, PmeErrors}
-import io.pmeparquet.options.{PmeOptions, Use}
-import io.pmeparquet.parquet.copy.Copied
-import io.pmeparquet.spark.admin.job.Progress
-import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.options.{FileSettings, PmeOptions, Use}
+import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
+import io.pmeparquet.parquet.files.{ListedFile, StagedTable}
+import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, TableFiles}
+import io.pmeparquet.spark.admin.seal.SealedGuard
+import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 
 /**
  * Copies a table with new data keys (`pme.rekey`), its first keys (`pme.encrypt`) or no keys (`pme.decrypt`). Each task
@@ -39,7 +52,7 @@ object TableCopies {
       readOptions: Options,
       writeOptions: Options
   ): Copied =
-    copy(session, source, target, TableCopy.allowingPlaintext(readOptions.asScala.toMap), writeOptions)
+    copy(session, source, target, TableInPlace.allowingPlaintext(readOptions.asScala.toMap), writeOptions)
 
   /**
    * Encrypts the files of a table in place. It verifies every module of an encrypted file, and then replaces the
@@ -91,4 +104,190 @@ object TableCopies {
   ) = watched(new TableCopy(session, source, target, read, Some(write.asScala.toMap)).run())
 
   private def watched[A](operation: => A): A = Progress.unwatching(PmeSparkException.translated(operation))
+}
+
+/**
+ * Makes one copy of a table. ''Driver only.''
+ *
+ * @param writeOptions none for a copy without encryption
+ */
+private final class TableCopy(
+    session: SparkSession,
+    source: String,
+    target: String,
+    readOptions: Map[String, String],
+    writeOptions: Option[Map[String, String]]
+) {
+  private val resolver = new ConfResolver(session)
+  private val readConf = SparkAccess.hadoopConf(session, readOptions)
+  private val checkOptions = writeOptions.getOrElse(TableInPlace.allowingPlaintext(readOptions))
+  private val writeConf = SparkAccess.hadoopConf(session, checkOptions)
+  private val from = TableFiles.qualified(source, readConf)
+  private val to = TableFiles.qualified(target, writeConf)
+
+  def run(): Copied = {
+    val settings = writeOptions.map(resolver.writeSettings(_, writeConf).files)
+    if (isWithin(to, from))
+      throw PmeErrors.badTarget(
+        to.toString,
+        "it is inside the table that is copied",
+        "Name another directory."
+      )
+    StagedTable.requireFree(to, writeConf)
+    val read = resolver.read(readOptions)
+    val isFile = TableFiles.statusOf(from, readConf).isFile
+    val listed = TableFiles.list(from, readConf)
+    refuseOthersTables(listed)
+    val isSealed = new SealedGuard(session, readOptions).requireAsSealed(from, listed.files, listed.files)
+    val found = filesOf(source)
+    if (isSealed) requireSame(listed.files, found)
+    if (found.isEmpty)
+      throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
+    val directory = if (isFile) from.getParent else from
+    val lengths = listed.files.map(file => new Path(file.path) -> file.length).toMap
+    val files = found
+      .map(file => SourceFile(relativeTo(directory, file), lengths.getOrElse(file, 0L)))
+      .sortBy(_.path)
+    settings.foreach(FileRewrite.requirePrefixes(_, files.map(file => StagedTable.within(to, file.path))))
+    val shared = broadcast(readConf)
+    settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
+    val write = writeOptions.map(resolver.write(_, writeConf, to))
+    val check = resolver.read(checkOptions)
+    val staged = StagedTable.begin(to, writeConf)
+    val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)
+    step.begin()
+    publish(staged, files) {
+      new CopyTask(shared, read, directory, broadcast(writeConf), write, check, staged, step)
+    }
+  }
+
+  /** Checks whether column keys fit the files, before anything is written. */
+  private def checkColumns(
+      files: Seq[String],
+      directory: Path,
+      read: ReadScope,
+      conf: Broadcast[SerializableConfiguration],
+      settings: FileSettings
+  ): Unit = {
+    TableInPlace.checkPartitions(files, settings)
+    val leaves = session.sparkContext
+      .parallelize(files, files.size.min(session.sparkContext.defaultParallelism * 4))
+      .mapPartitions(new LeavesTask(conf, read, directory))
+      .collect()
+    TableInPlace.checkLeaves(leaves.toSeq.flatten, settings)
+  }
+
+  /** Copies the files to the staged table, and publishes it. Discards everything if that fails. */
+  private def publish(staged: StagedTable, files: Seq[SourceFile])(job: => CopyTask): Copied =
+    try {
+      val tasks = FileJob.tasksFor(session, files.size, files.map(_.length).sum)
+      val done =
+        session.sparkContext.parallelize(files, files.size.min(tasks)).mapPartitions(job).collect()
+      val all = done.map(_.made).reduce(_ + _)
+      staged.publish(done.map(_.attempt).toSeq, all.files, writeConf)
+      all
+    } catch {
+      case failed: Throwable =>
+        try staged.discard(writeConf)
+        catch { case more: IOException => failed.addSuppressed(more) }
+        throw failed
+    }
+
+  /**
+   * The files that a query would read, from Spark's own listing. This sets a schema, because Spark has no types for
+   * some columns, and a copy needs none.
+   */
+  private def filesOf(source: String): Seq[Path] =
+    session.read
+      .format(FormatName.Format)
+      .options(readOptions)
+      .schema(new StructType)
+      .load(source)
+      .inputFiles
+      .toSeq
+      .map(url => new Path(new URI(url)))
+
+  /** Requires that this listing has no other files than those that were compared with the snapshot. */
+  private def requireSame(compared: Seq[ListedFile], found: Seq[Path]): Unit = {
+    val known = compared.map(file => new Path(file.path)).toSet
+    found.find(!known.contains(_)).foreach(file => throw PmeErrors.changedMeanwhile(file.toString))
+  }
+
+  private def refuseOthersTables(listed: TableFiles): Unit =
+    TableFiles.logs(from, listed, readConf).find(!_.isOfSpark).foreach { log =>
+      throw PmeErrors.unsupported(
+        from.toString,
+        "copying this table",
+        s"${log.path} records which files, and which of their rows, still belong to the table",
+        "Copy it with the tools of its table format."
+      )
+    }
+
+  private def isWithin(path: Path, directory: Path) =
+    Iterator.iterate(path)(_.getParent).takeWhile(_ != null).contains(directory)
+
+  /** The path of a file within a directory. */
+  private def relativeTo(directory: Path, file: Path): String = {
+    val (path, above) = (file.toUri.getPath, directory.toUri.getPath.stripSuffix("/") + "/")
+    if (!path.startsWith(above))
+      throw PmeErrors.badSource(
+        from.toString,
+        s"its file $file is in another directory",
+        "Name one directory or file."
+      )
+    path.stripPrefix(above)
+  }
+
+  private def broadcast(conf: Configuration) =
+    session.sparkContext.broadcast(new SerializableConfiguration(conf))
+}
+
+/** @param path the path within the table */
+private final case class SourceFile(path: String, length: Long)
+
+/** The name of one attempt of a task, and what it wrote. */
+private final case class CopiedFiles(attempt: String, made: Copied)
+
+/** Copies some files and verifies the copies. ''Crosses the wire'', with the scopes. */
+private final class CopyTask(
+    readConf: Broadcast[SerializableConfiguration],
+    read: ReadScope,
+    from: Path,
+    writeConf: Broadcast[SerializableConfiguration],
+    write: Option[WriteScope],
+    check: ReadScope,
+    table: StagedTable,
+    step: ProgressStep
+) extends (Iterator[SourceFile] => Iterator[CopiedFiles])
+    with Serializable {
+
+  override def apply(files: Iterator[SourceFile]): Iterator[CopiedFiles] = PmeSparkException.translated {
+    val conf = writeConf.value.value
+    val rekey =
+      new FileRewrite(read, readConf.value.value, write, check, conf, () => FileJob.goOn("the copying"))
+    val (attempt, done) = table.attempt(conf) { directory =>
+      files
+        .map { file =>
+          val source = StagedTable.within(from, file.path)
+          val staged = table.place(directory, file.path, conf)
+          val copied = rekey.write(source, staged, StagedTable.within(table.target, file.path))
+          step.count(1, file.length)
+          copied
+        }
+        .reduce(_ + _)
+    }
+    Iterator(CopiedFiles(attempt, done))
+  }
+}
+
+/** The leaf columns of some files. ''Crosses the wire'', with the scope. */
+private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read: ReadScope, from: Path)
+    extends (Iterator[String] => Iterator[Seq[LeafColumn]])
+    with Serializable {
+
+  override def apply(files: Iterator[String]): Iterator[Seq[LeafColumn]] = PmeSparkException.translated {
+    val leaves = files.map(file => FileRewrite.leaves(read, conf.value.value, StagedTable.within(from, file)))
+    // A list, because this crosses the wire: Scala 2.12 makes a lazy stream for a sequence.
+    Iterator(leaves.flatten.toList.distinct)
+  }
 }

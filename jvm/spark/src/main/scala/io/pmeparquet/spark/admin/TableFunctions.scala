@@ -17,6 +17,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.parquet.summary.SummaryKind
 import io.pmeparquet.parquet.verify.Sample
+import io.pmeparquet.spark.admin.job.ResultRows
+import io.pmeparquet.spark.admin.seal.{IndexRequests, SealedSnapshot, Sealing, SnapshotVersions}
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors

@@ -4,6 +4,8 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.columns.{KeyPlan, LeafColumn}
+import io.pmeparquet.options.{FileSettings, PmeOptions}
 import io.pmeparquet.parquet.copy.{
   Copied,
   EncryptedFile,
@@ -14,8 +16,10 @@ import io.pmeparquet.parquet.copy.{
 }
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.snapshot.SealedFiles
-import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
+import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.PmeErrors
@@ -57,12 +61,12 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     FileRewrite.requirePrefixes(settings, files.map(file => new Path(file.path)))
     // The run compares encrypted files with everything that the options ask for, which includes the keys of columns.
-    val read = resolver.readUnjudged(TableCopy.allowingPlaintext(options))
-    TableCopy.checkPartitions(files.map(within(table, _)), settings)
+    val read = resolver.readUnjudged(allowingPlaintext(options))
+    checkPartitions(files.map(within(table, _)), settings)
     val (columns, unreadable) = lookAt(files, read)
     if (columns.isEmpty) result(unreadable)
     else {
-      TableCopy.checkLeaves(columns.flatMap(_._2), settings)
+      checkLeaves(columns.flatMap(_._2), settings)
       val sealing = sealingOf(found.files)
       val done = encrypt(table, columns.map(_._1), unreadable, read)
       // Readers refuse a table of which some files were not encrypted, until its owner seals it anew.
@@ -189,9 +193,35 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
   }
 }
 
-private object TableInPlace {
+private[admin] object TableInPlace {
   type Done = (ListedFile, Either[FileFailure, EncryptedFile])
 
   val Summaries: Seq[String] =
     Seq(ParquetFileWriter.PARQUET_METADATA_FILE, ParquetFileWriter.PARQUET_COMMON_METADATA_FILE)
+
+  /** The same options, with `plaintextFiles=allow`: the table may have files that are not encrypted yet. */
+  def allowingPlaintext(options: Map[String, String]): Map[String, String] = {
+    val name = PmeOptions.PlaintextFiles.name
+    options.filterNot(_._1.equalsIgnoreCase(name)) + (name -> "allow")
+  }
+
+  /**
+   * Fails if a column key names a partition column.
+   *
+   * @param files paths within the directory
+   */
+  def checkPartitions(files: Seq[String], settings: FileSettings): Unit = {
+    val partitions = files.flatMap(file => WriteRules.partitionColumns(new Path("/t/" + file), "/t")).distinct
+    KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
+  }
+
+  /**
+   * Fails if a column key names no column of any file, as a write checks its one schema.
+   *
+   * @param leaves the leaf columns of all files
+   */
+  def checkLeaves(leaves: Seq[LeafColumn], settings: FileSettings): Unit = {
+    KeyPlan.of(leaves.distinct, settings.columnKeys, settings.unlisted, settings.caseSensitive)
+    ()
+  }
 }

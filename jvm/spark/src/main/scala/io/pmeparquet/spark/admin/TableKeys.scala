@@ -12,6 +12,7 @@ import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.{ParquetNames, PmeOptions}
 import io.pmeparquet.parquet.inspect.FileUsage
 import io.pmeparquet.snapshot.manifest.TablePolicy
+import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}

@@ -12,7 +12,8 @@ import io.pmeparquet.orc.{OrcUsage, OrcVerification}
 import io.pmeparquet.orc.keys.OrcScope
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.verify.{FileVerification, Finding, Opened, Sample, Unprotected, Verified}
-import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ResultRows}
+import io.pmeparquet.spark.admin.seal.SealedGuard
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 

@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.parquet.write.WriteRules
-import io.pmeparquet.spark.admin.TableFiles
+import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.options.{ConfResolver, PreparedWrite}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.{EncryptedFileScan, EncryptedFormat}

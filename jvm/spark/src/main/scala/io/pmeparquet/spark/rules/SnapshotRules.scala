@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.spark.admin.{Replaced, SealedSnapshot, SealingJob}
+import io.pmeparquet.spark.admin.seal.{Replaced, SealedSnapshot, SealingJob}
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}

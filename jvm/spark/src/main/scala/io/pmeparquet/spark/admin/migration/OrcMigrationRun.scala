@@ -18,8 +18,8 @@ import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.copy.InPlaceManifest
 import io.pmeparquet.parquet.files.{Found, OwnFiles, ResumableTable, StagedTable}
-import io.pmeparquet.spark.admin.{Refusal, TableFiles, WritePlan}
-import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
+import io.pmeparquet.spark.admin.{Refusal, WritePlan}
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedFileFormat

@@ -13,7 +13,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.write.WriteRules
-import io.pmeparquet.spark.admin.TableFiles
+import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.Sha256

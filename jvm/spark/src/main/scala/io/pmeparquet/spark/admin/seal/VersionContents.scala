@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.admin.seal
 
 import scala.collection.mutable
 
@@ -18,60 +18,45 @@ import io.pmeparquet.spark.admin.job.ProgressStep
 import io.pmeparquet.spark.session.PmeSparkException
 
 /**
- * What a new version says of its table, made from what tasks found in files: its rows, what protects its columns, and its
- * indexes. ''Driver only.''
+ * What a new version says of its table, made from what tasks found in files: what protects its columns, and its indexes.
+ * ''Driver only.''
+ *
+ * @param wanted the indexes that it has
+ * @param previous the version before
+ * @param opened the files that were opened
+ * @param hasOld whether the table still has files of that version
+ * @param keys option `indexKeys`
  */
-private[admin] object VersionContents {
-
-  /**
-   * The row of a file.
-   *
-   * @param path relative to the table's directory
-   */
-  def file(path: String, file: ListedFile, facts: FileFacts): SealedFile = SealedFile(
-    path,
-    facts.length,
-    file.modified,
-    facts.footerSha256,
-    facts.aadFileUnique,
-    facts.sha256,
-    facts.rows,
-    partition(path)
-  )
-
-  /** The values of partition columns, from the directories of a path. */
-  private def partition(path: String): Seq[(String, Option[String])] =
-    path.split('/').toSeq.dropRight(1).filter(_.contains('=')).map { directory =>
-      val value = ExternalCatalogUtils.unescapePathName(directory.substring(directory.indexOf('=') + 1))
-      ExternalCatalogUtils.unescapePathName(directory.takeWhile(_ != '=')) ->
-        Some(value).filter(_ != ExternalCatalogUtils.DEFAULT_PARTITION_NAME)
-    }
+private[admin] final class VersionContents(
+    table: String,
+    wanted: Seq[WantedSummary],
+    previous: Option[TableSnapshot],
+    opened: Seq[(ListedFile, FileFacts)],
+    hasOld: Boolean,
+    keys: Option[ColumnKeys]
+) {
+  private val continued = previous.filter(_ => hasOld || opened.isEmpty)
 
   /**
    * What protects the columns, which must be the same in all files.
    *
-   * @param previous the version before, if the table still has files of it
    * @throws io.pmeparquet.PmeException if two files protect a column in different ways
    */
-  def policy(
-      table: String,
-      previous: Option[TableSnapshot],
-      facts: Seq[(ListedFile, FileFacts)]
-  ): TablePolicy = {
-    val before = previous.map(_.version.manifest.policy)
+  val policy: TablePolicy = {
+    val before = continued.map(_.version.manifest.policy)
     val footers = before.toSeq.map(_.footerKey -> "the files of the version before") ++
-      facts.map { case (file, found) => found.footerKey -> file.path }.reverse.toMap.toSeq
-    val footerKey = one(table, "the footer", footers)
+      opened.map { case (file, found) => found.footerKey -> file.path }.reverse.toMap.toSeq
+    val footerKey = one("the footer", footers)
     // Most files are alike, and each kind of file needs to be looked at once.
     val kinds =
-      facts.map { case (file, found) => (found.footerKey, found.columns) -> file.path }.reverse.toMap
+      opened.map { case (file, found) => (found.footerKey, found.columns) -> file.path }.reverse.toMap
     val columns = before.toSeq.flatMap(_.columns.map { case (path, key) =>
       path -> (key -> "the files of the version before")
     }) ++ kinds.toSeq.flatMap { case ((footer, protections), file) =>
       protections.map { case (path, protection) => path.toSeq -> (keyOf(protection, footer) -> file) }
     }
     val byColumn = columns.groupBy(_._1).map { case (path, found) =>
-      path -> one(table, s"column '${path.mkString(".")}'", found.map(_._2))
+      path -> one(s"column '${path.mkString(".")}'", found.map(_._2))
     }
     TablePolicy(footerKey, byColumn.toSeq.sortBy(_._1.mkString("\u0000")))
   }
@@ -82,7 +67,7 @@ private[admin] object VersionContents {
     case ColumnProtection.ColumnKey(id) => Some(id)
   }
 
-  private def one(table: String, what: String, found: Seq[(Option[String], String)]): Option[String] =
+  private def one(what: String, found: Seq[(Option[String], String)]): Option[String] =
     found.distinct.groupBy(_._1).toSeq.sortBy(_._1) match {
       case Seq() => None
       case Seq((key, _)) => key
@@ -101,28 +86,16 @@ private[admin] object VersionContents {
   /**
    * The indexes, with their types and keys.
    *
-   * @param facts of the files that were opened
-   * @param previous the version before
-   * @param hasOld whether the table still has files of that version
-   * @param keys option `indexKeys`
    * @throws io.pmeparquet.PmeException `PME_UNKNOWN_COLUMN` if the table has no such column, or `indexKeys` names none of
    *   an index
    */
-  def indexes(
-      table: String,
-      wanted: Seq[WantedSummary],
-      facts: Seq[FileFacts],
-      previous: Option[TableSnapshot],
-      hasOld: Boolean,
-      policy: TablePolicy,
-      keys: Option[ColumnKeys]
-  ): Seq[IndexEntry] = {
-    val before = previous.filter(_ => hasOld || facts.isEmpty).toSeq.flatMap(_.version.manifest.indexes)
-    val types: Map[Seq[String], String] = (facts.map(_.types).distinct.reverseIterator.flatten ++
+  val indexes: Seq[IndexEntry] = {
+    val before = continued.toSeq.flatMap(_.version.manifest.indexes)
+    val types: Map[Seq[String], String] = (opened.map(_._2.types).distinct.reverseIterator.flatten ++
       before.iterator.map(index => index.column.toList -> index.columnType)).map { case (path, of) =>
       (path: Seq[String]) -> of
     }.toMap
-    val keyOf = keysOf(table, wanted, policy, previous, keys)
+    val keyOf = keysOf
     wanted.zipWithIndex.map { case (one, number) =>
       val columnType = types.getOrElse(
         one.column,
@@ -137,13 +110,7 @@ private[admin] object VersionContents {
   }
 
   /** The key of each index: that of `indexKeys`, or a key of its own in the version before, or its data column's. */
-  private def keysOf(
-      table: String,
-      wanted: Seq[WantedSummary],
-      policy: TablePolicy,
-      previous: Option[TableSnapshot],
-      keys: Option[ColumnKeys]
-  ): WantedSummary => Option[String] = {
+  private def keysOf: WantedSummary => Option[String] = {
     val columns = wanted.map(one => LeafColumn(one.column, one.column)).distinct
     val entries = keys.toSeq.flatMap(_.entries)
     entries.find(entry => !columns.exists(entry.pattern.covers(_, caseSensitive = true))).foreach { entry =>
@@ -170,7 +137,7 @@ private[admin] object VersionContents {
     }
     one => {
       val ofData = dataKey(one, policy)
-      asked(one).orElse(ownKey(table, one, previous, ofData)).orElse(ofData)
+      asked(one).orElse(ownKey(one, ofData)).orElse(ofData)
     }
   }
 
@@ -183,12 +150,7 @@ private[admin] object VersionContents {
    * @throws io.pmeparquet.PmeException if an HMAC sealed that version: whoever has the footer's master key can have
    *   written the key, to get an index of a column that he cannot read
    */
-  private def ownKey(
-      table: String,
-      one: WantedSummary,
-      previous: Option[TableSnapshot],
-      now: Option[String]
-  ) = for {
+  private def ownKey(one: WantedSummary, now: Option[String]) = for {
     before <- previous
     index <- before.version.manifest.indexes
       .find(index => index.column == one.column && index.kind.name == one.kind.name)
@@ -204,13 +166,11 @@ private[admin] object VersionContents {
   /**
    * What the indexes say of a file: what was found in it, or what the version before knows.
    *
-   * @param found by the file's path, in the order of `wanted`
+   * @param found by the file's path, in the order of the indexes that are wanted
    * @param content of an index of the version before, which is read when it is asked for
    */
   def summaries(
-      wanted: Seq[WantedSummary],
       found: Map[String, Seq[Option[FoundSummary]]],
-      previous: Option[TableSnapshot],
       content: IndexEntry => IndexContent
   ): (IndexEntry, SealedFile) => Option[ColumnSummary] = {
     val read = mutable.HashMap.empty[IndexEntry, IndexContent]
@@ -228,6 +188,33 @@ private[admin] object VersionContents {
             .flatMap(old => read.getOrElseUpdate(old, content(old)).of(file.path))
       }
   }
+}
+
+private[admin] object VersionContents {
+
+  /**
+   * The row of a file.
+   *
+   * @param path relative to the table's directory
+   */
+  def file(path: String, file: ListedFile, facts: FileFacts): SealedFile = SealedFile(
+    path,
+    facts.length,
+    file.modified,
+    facts.footerSha256,
+    facts.aadFileUnique,
+    facts.sha256,
+    facts.rows,
+    partition(path)
+  )
+
+  /** The values of partition columns, from the directories of a path. */
+  private def partition(path: String): Seq[(String, Option[String])] =
+    path.split('/').toSeq.dropRight(1).filter(_.contains('=')).map { directory =>
+      val value = ExternalCatalogUtils.unescapePathName(directory.substring(directory.indexOf('=') + 1))
+      ExternalCatalogUtils.unescapePathName(directory.takeWhile(_ != '=')) ->
+        Some(value).filter(_ != ExternalCatalogUtils.DEFAULT_PARTITION_NAME)
+    }
 }
 
 /** Looks at files. ''Crosses the wire'', with the scope. */

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.admin.seal
 
 import scala.collection.JavaConverters._
 
@@ -14,7 +14,7 @@ import io.pmeparquet.snapshot.{IndexContent, TableSnapshot}
 import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.xskipper.{ExportedType, FileId, StoreKeys, StoreShape, StoreWriter, StoredType}
-import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.admin.job.{Progress, TableFiles}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.admin.seal
 
 import munit.FunSuite
 import org.apache.hadoop.fs.Path

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.admin.job
 
 import scala.collection.JavaConverters._
 

@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.admin.seal
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -13,7 +13,7 @@ import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
-import io.pmeparquet.spark.admin.job.{FileJob, Progress}
+import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.SessionSnapshots
@@ -267,31 +267,26 @@ private[spark] final class SealingJob(
     val listed = files.map(_.path).toSet
     val facts = found.filter { case (file, _) => listed(relative(file)) }
     if (!areNamed && facts.nonEmpty) requireClasses(wanted)
-    val hasKnown = files.size > facts.size
-    val policy =
-      VersionContents.policy(table.toString, previous.filter(_ => hasKnown || facts.isEmpty), facts)
-    val indexes =
-      VersionContents.indexes(
-        table.toString,
-        wanted,
-        facts.map(_._2),
-        previous,
-        hasKnown,
-        policy,
-        snapshots.settings.indexKeys
-      )
+    val contents = new VersionContents(
+      table.toString,
+      wanted,
+      previous,
+      facts,
+      hasOld = files.size > facts.size,
+      snapshots.settings.indexKeys
+    )
     val summaries = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
-    val sealer = snapshots.sealer(policy.footerKey, base.version, mayChangeKey)
+    val sealer = snapshots.sealer(contents.policy.footerKey, base.version, mayChangeKey)
     val version =
       new NewVersion(directory, previous, sealer, snapshots.kmsUse, conf)
         .publish(
           files,
-          policy,
+          contents.policy,
           partitions,
-          indexes,
+          contents.indexes,
           SealingJob.writer,
-          VersionContents.summaries(wanted, summaries, previous, contentOf)
+          contents.summaries(summaries, contentOf)
         )
     SessionSnapshots.of(session).seen.made(directory, version)
     new SealedSnapshot(

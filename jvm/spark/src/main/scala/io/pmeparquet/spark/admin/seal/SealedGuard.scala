@@ -1,4 +1,4 @@
-package io.pmeparquet.spark.admin
+package io.pmeparquet.spark.admin.seal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -10,7 +10,7 @@ import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.verify.Finding
 import io.pmeparquet.snapshot.{SealedFiles, SnapshotDirectory, TableSnapshots, Version}
-import io.pmeparquet.spark.admin.job.FileJob
+import io.pmeparquet.spark.admin.job.{FileJob, TableFiles}
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.{SealedTable, SessionSnapshots, SnapshotReads}
