@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.spark.sql.types.{LongType, MapType, StringType}
 
-import io.pmeparquet.spark.admin.ResultRows
+import io.pmeparquet.spark.admin.job.ResultRows
 
 /**
  * What [[DeltaEncryption]] did with a table, and what is left to do.
