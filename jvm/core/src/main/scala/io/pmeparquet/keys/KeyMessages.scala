@@ -54,9 +54,9 @@ private[keys] object KeyMessages {
     text(out, request.where)
   }
 
-  /** The desk that a request is for, and the request. */
+  /** The broker that a request is for, and the request. */
   def requestOf(message: Array[Byte]): (String, KeyRequest) = readBy(message) { in =>
-    val desk = text(in)
+    val broker = text(in)
     val request = in.readByte().toInt match {
       case UnwrapCode =>
         val keys = List.fill(in.readInt())(WrappedKey(text(in), text(in), option(in)(text(in))))
@@ -70,7 +70,7 @@ private[keys] object KeyMessages {
       case KekCode => Kek(text(in), in.readInt(), text(in))
       case other => throw new IllegalStateException(s"internal error: a request of kind $other")
     }
-    desk -> request
+    broker -> request
   }
 
   def bytesOfKeys(answers: Seq[Either[PmeException, LentKey]]): Array[Byte] = written { out =>
@@ -108,15 +108,16 @@ private[keys] object KeyMessages {
   def kekOf(message: Array[Byte], where: String): Either[PmeException, LentKek] =
     readBy(message)(in => either(in)(new LentKek(bytes(in), AesKey.of(bytes(in), where), text(in))))
 
-  def bytesOfDesk(answer: Either[PmeException, Option[KeyDesk]]): Array[Byte] = written { out =>
-    either(out, answer)(option(out, _) { desk =>
-      Seq(desk.id.insecureValue, desk.describe, desk.instance._1, desk.instance._2).foreach(text(out, _))
+  def bytesOfBroker(answer: Either[PmeException, Option[KeyBroker]]): Array[Byte] = written { out =>
+    either(out, answer)(option(out, _) { broker =>
+      Seq(broker.id.insecureValue, broker.describe, broker.instance._1, broker.instance._2)
+        .foreach(text(out, _))
     })
   }
 
-  def deskOf(message: Array[Byte], route: KeyRoute): Either[PmeException, Option[KeyDesk]] =
+  def deskOf(message: Array[Byte], route: KeyRoute): Either[PmeException, Option[KeyBroker]] =
     readBy(message)(in =>
-      either(in)(option(in)(new KeyDesk(new Secret(text(in)), route, text(in), text(in) -> text(in))))
+      either(in)(option(in)(new KeyBroker(new Secret(text(in)), route, text(in), text(in) -> text(in))))
     )
 
   private def readBy[A](message: Array[Byte])(read: DataInputStream => A): A =

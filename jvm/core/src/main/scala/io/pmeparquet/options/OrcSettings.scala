@@ -36,7 +36,7 @@ object OrcReadSettings {
     OrcReadSettings(None, allowPlaintextFiles = true, None, showMasks = false, kekLifetimeMillis)
 
   /** Of a verification, which finds out which columns it cannot read. */
-  def unjudged(kekLifetimeMillis: Long): OrcReadSettings =
+  def withoutColumns(kekLifetimeMillis: Long): OrcReadSettings =
     withoutRequirements(kekLifetimeMillis).copy(showMasks = true, isQuiet = true)
 }
 

@@ -14,7 +14,7 @@ import org.apache.parquet.format.{FileMetaData, SchemaElement, Util}
 import org.apache.parquet.schema.MessageTypeParser
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
-import io.pmeparquet.keys.{KeyDesks, KeyRoute, KmsSource, KmsUse}
+import io.pmeparquet.keys.{KeyBrokers, KeyRoute, KmsSource, KmsUse}
 import io.pmeparquet.kms.local.{StaticKms, StaticSettings}
 import io.pmeparquet.material.{DataKeyWrapper, DoubleWrapper, JobKeks, KeyMetadata, LocalWrap, SingleWrapper}
 import io.pmeparquet.options.{Level, OptionValues, Settings}
@@ -31,7 +31,7 @@ class ParquetLayerSuite extends FunSuite {
 
   /** A driver that executors reach without a network. */
   private object Here extends KeyRoute {
-    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesks.answer(request)
+    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyBrokers.answer(request)
   }
   private val byDriver = kms.copy(route = Some(Here))
   private val conf = new Configuration(false)

@@ -5,7 +5,7 @@ import java.security.SecureRandom
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors}
-import io.pmeparquet.keys.{KeyDesk, KeyDesks, KeyGrants, KeySource, Kms, KmsSettings, KmsSource, KmsUse}
+import io.pmeparquet.keys.{KeyBroker, KeyBrokers, KeyGrants, KeySource, Kms, KmsSettings, KmsSource, KmsUse}
 import io.pmeparquet.kms.{HadoopKmsClient, KmsAccess}
 import io.pmeparquet.material.JobKeks
 import io.pmeparquet.options.OrcReadSettings
@@ -174,7 +174,7 @@ object OrcScopes {
     val asks = writing.forall(_.exists(_.keks.isEmpty))
     val grants = KeyGrants.toRead(_ => false).copy(unwraps = asks)
     val access = use.kms.route match {
-      case Some(route) => OrcAccess.AtDriver(KeyDesks.open(source, route, grants))
+      case Some(route) => OrcAccess.AtDriver(KeyBrokers.open(source, route, grants))
       case None => OrcAccess.AtKms(use.kms.settings, use.wrapped, allowed)
     }
     Scopes.register(new OrcScope(Scopes.newId(), settings, access, writing, new OrcOpening(source, use)))
@@ -199,8 +199,8 @@ private[keys] sealed trait OrcAccess extends Serializable {
 private[keys] object OrcAccess {
 
   /** `kms.callFrom=driver` */
-  final case class AtDriver(desk: KeyDesk) extends OrcAccess {
-    override def open(conf: Configuration, lifetimeMillis: Long): KeySource = desk
+  final case class AtDriver(broker: KeyBroker) extends OrcAccess {
+    override def open(conf: Configuration, lifetimeMillis: Long): KeySource = broker
   }
 
   /** `kms.callFrom=executor`: then executors have master keys. */

@@ -12,7 +12,7 @@ import org.apache.orc.{EncryptionAlgorithm, InMemoryKeystore, OrcConf}
 import org.apache.orc.impl.{CryptoUtils, HadoopShims, KeyProvider}
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
-import io.pmeparquet.keys.{KeyDesks, KeyRoute, KmsUse}
+import io.pmeparquet.keys.{KeyBrokers, KeyRoute, KmsUse}
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.material.KeyMaterial
 import io.pmeparquet.options.{Masking, OrcReadSettings}
@@ -232,6 +232,6 @@ private object PmeKeyProviderSuite {
 
   /** A driver that executors reach without a network. */
   case object Here extends KeyRoute {
-    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesks.answer(request)
+    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyBrokers.answer(request)
   }
 }

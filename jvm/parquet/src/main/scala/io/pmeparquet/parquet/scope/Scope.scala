@@ -9,7 +9,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.keys.{KeyDesk, KeySource, KmsSettings, KmsSource, KmsUse}
+import io.pmeparquet.keys.{KeyBroker, KeySource, KmsSettings, KmsSource, KmsUse}
 import io.pmeparquet.kms.KmsAccess
 
 /**
@@ -40,7 +40,7 @@ private[parquet] sealed trait KeyAccess extends Serializable {
 private[parquet] object KeyAccess {
 
   /** `kms.callFrom=driver` */
-  final case class AtDriver(broker: KeyDesk) extends KeyAccess {
+  final case class AtDriver(broker: KeyBroker) extends KeyAccess {
     override def open(conf: Configuration, lifetimeMillis: Long): KeySource = broker
   }
 

@@ -40,19 +40,19 @@ object Scopes {
 
   /** A scope that no other read shares, for a KMS that this driver has opened and that no executor calls. */
   private[parquet] def unshared(source: KmsSource, route: KeyRoute, settings: ReadSettings): ReadScope = {
-    val access = KeyAccess.AtDriver(KeyDesks.open(source, route, KeyGrants.toRead(settings.givesOut)))
+    val access = KeyAccess.AtDriver(KeyBrokers.open(source, route, KeyGrants.toRead(settings.givesOut)))
     KnownScopes.register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None)))
   }
 
   /** A scope whose keys come from a key broker that the driver has opened. */
-  private[parquet] def readThroughBroker(broker: KeyDesk, settings: ReadSettings): ReadScope =
+  private[parquet] def readThroughBroker(broker: KeyBroker, settings: ReadSettings): ReadScope =
     KnownScopes.register(new ReadScope(newId(), settings, KeyAccess.AtDriver(broker), opening = null))
 
   /**
    * The same for a write. The driver makes the key-encryption keys, and all that write with the same configuration share
    * them.
    */
-  private[parquet] def writeThroughBroker(broker: KeyDesk, files: FileSettings): WriteScope = {
+  private[parquet] def writeThroughBroker(broker: KeyBroker, files: FileSettings): WriteScope = {
     checkFiles(files, "", "write")
     val keks =
       if (files.wrapsTwice)
@@ -73,7 +73,7 @@ object Scopes {
   /** @param grants what executors may ask the driver for; executors that call the KMS themselves are not limited */
   private[parquet] def accessOf(opening: ScopeOpening, use: KmsUse, grants: KeyGrants): KeyAccess =
     use.route match {
-      case Some(route) => KeyAccess.AtDriver(KeyDesks.open(opening.source, route, grants))
+      case Some(route) => KeyAccess.AtDriver(KeyBrokers.open(opening.source, route, grants))
       case None => KeyAccess.AtKms(use.settings)
     }
 

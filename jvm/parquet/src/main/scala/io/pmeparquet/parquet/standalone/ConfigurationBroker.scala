@@ -27,7 +27,7 @@ private[pmeparquet] object ConfigurationBroker {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   /** The key broker for who has this configuration; none if this process calls the KMS itself. */
-  private[standalone] def find(conf: Configuration, values: OptionValues): Option[KeyDesk] =
+  private[standalone] def find(conf: Configuration, values: OptionValues): Option[KeyBroker] =
     if (!mayAsk(values)) None
     else {
       lazy val request = ConfigurationIdentity.requestOf(conf)
@@ -38,8 +38,8 @@ private[pmeparquet] object ConfigurationBroker {
   private[standalone] def mayAsk(values: OptionValues): Boolean =
     values.choice(PmeOptions.CallFrom) != "executor" && !isDirect(values)
 
-  private def ask(route: ConfigurationRoute, request: => String): Option[KeyDesk] =
-    try route.desk(request)
+  private def ask(route: ConfigurationRoute, request: => String): Option[KeyBroker] =
+    try route.broker(request)
     catch {
       // An engine that is not on the class path.
       case _: LinkageError => None
@@ -52,7 +52,7 @@ private[pmeparquet] object ConfigurationBroker {
   private lazy val routes: Seq[ConfigurationRoute] =
     try
       ServiceLoader
-        .load(classOf[ConfigurationRoute], classOf[KeyDesk].getClassLoader)
+        .load(classOf[ConfigurationRoute], classOf[KeyBroker].getClassLoader)
         .iterator()
         .asScala
         .toList
@@ -62,7 +62,7 @@ private[pmeparquet] object ConfigurationBroker {
         Nil
     }
 
-  private final class Opened(val source: RenewedSource, val keks: SharedKeks, val broker: KeyDesk)
+  private final class Opened(val source: RenewedSource, val keks: SharedKeks, val broker: KeyBroker)
       extends Expiring {
     override def sweep(): Unit = {
       source.sweep()
@@ -79,7 +79,7 @@ private[pmeparquet] object ConfigurationBroker {
    * @param own the configurations of the driver's sessions
    */
   def answer(request: String, own: => Seq[Configuration], route: => KeyRoute): Array[Byte] =
-    KeyDesk.handedOver(
+    KeyBroker.handedOver(
       try
         Right(
           Option(opened.get(request))
@@ -106,7 +106,7 @@ private[pmeparquet] object ConfigurationBroker {
     val source = new RenewedSource(lifetimeMillis, () => user.doAs(openKms))
     val keks = new SharedKeks(source, lifetimeMillis)
     val made =
-      new Opened(source, keks, KeyDesks.open(source, route, KeyGrants.toConfiguration, Some(keks)))
+      new Opened(source, keks, KeyBrokers.open(source, route, KeyGrants.toConfiguration, Some(keks)))
     Scopes.sweepAlso(made)
     made
   }

@@ -6,7 +6,7 @@ import org.apache.parquet.crypto.FileDecryptionProperties
 import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{PmeErrors, RecentValues}
-import io.pmeparquet.keys.{KeyDesk, KeySource, KmsSettings, KmsUse}
+import io.pmeparquet.keys.{KeyBroker, KeySource, KmsSettings, KmsUse}
 import io.pmeparquet.kms.client.ConfiguredValues
 import io.pmeparquet.options.{FileSettings, OptionValues, ReadSettings, Settings, WriteSettings}
 import io.pmeparquet.parquet.admission.{Admissions, FileDecryption}
@@ -180,7 +180,7 @@ private[pmeparquet] object LogTrial {
   /** @throws io.pmeparquet.PmeException as a write would: for the options, or if the KMS cannot be opened */
   def of(conf: Configuration): LogTrial = of(conf, ConfigurationBroker.find(conf, _))
 
-  private[standalone] def of(conf: Configuration, find: OptionValues => Option[KeyDesk]): LogTrial = {
+  private[standalone] def of(conf: Configuration, find: OptionValues => Option[KeyBroker]): LogTrial = {
     val values = ConfigurationOptions.of(conf, withColumns = false)
     Settings.requireKeys(values)
     find(values) match {

@@ -8,13 +8,13 @@ import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.mapred.JobConf
 
-import io.pmeparquet.keys.{KeyDesk, KeyDesks, KeyRoute}
+import io.pmeparquet.keys.{KeyBroker, KeyBrokers, KeyRoute}
 import io.pmeparquet.PmeException
 
 /** Which configurations a driver answers for, without Spark. */
 class ConfigurationBrokerSuite extends FunSuite {
   private object Here extends KeyRoute {
-    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesks.answer(request)
+    override def ask(request: Array[Byte], where: String): Array[Byte] = KeyBrokers.answer(request)
   }
 
   private def conf(settings: (String, String)*) = {
@@ -31,7 +31,7 @@ class ConfigurationBrokerSuite extends FunSuite {
   private def own = Seq("pme-parquet.kms" -> "static", "pme-parquet.kms.static.keys" -> s"file:$keys")
 
   private def answer(asked: Configuration, sessions: Configuration*) =
-    KeyDesk.taken(ConfigurationBroker.answer(ConfigurationIdentity.requestOf(asked), sessions, Here), Here)
+    KeyBroker.taken(ConfigurationBroker.answer(ConfigurationIdentity.requestOf(asked), sessions, Here), Here)
 
   private def sent(conf: Configuration) = {
     val bytes = new ByteArrayOutputStream
@@ -134,14 +134,14 @@ class ConfigurationBrokerSuite extends FunSuite {
     assertEquals(inJvm("a"), inJvm("b"))
   }
 
-  test("all who ask for one configuration have one desk, which neither gives keys out nor tells settings") {
+  test("all who ask for one configuration have one broker, which neither gives keys out nor tells settings") {
     val session = conf(own: _*)
-    val Right(Some(desk)) = answer(session, session): @unchecked
+    val Right(Some(broker)) = answer(session, session): @unchecked
     assertEquals(
-      desk.kek("a", 128, "t").wrapped,
+      broker.kek("a", 128, "t").wrapped,
       answer(session).toOption.flatten.get.kek("a", 128, "t").wrapped
     )
-    assertEquals(intercept[PmeException](desk.directKey("a", "t")).getCondition(), "PME_KEY_METADATA")
+    assertEquals(intercept[PmeException](broker.directKey("a", "t")).getCondition(), "PME_KEY_METADATA")
     val message =
       new String(
         ConfigurationBroker.answer(ConfigurationIdentity.requestOf(session), Nil, Here),
@@ -151,13 +151,13 @@ class ConfigurationBrokerSuite extends FunSuite {
   }
 
   test(
-    "a new generation gets keys that the newest version of the master key wraps, from whichever session's desk"
+    "a new generation gets keys that the newest version of the master key wraps, from whichever session's broker"
   ) {
-    val versions = VersionedKms.named("desks")
-    val session = conf(VersionedKms.settings("desks"): _*)
+    val versions = VersionedKms.named("brokers")
+    val session = conf(VersionedKms.settings("brokers"): _*)
     def version(asked: Configuration) = {
-      val Right(Some(desk)) = answer(asked, session): @unchecked
-      VersionedKms.versionOf(desk.kek("a", 128, "t").wrapped)
+      val Right(Some(broker)) = answer(asked, session): @unchecked
+      VersionedKms.versionOf(broker.kek("a", 128, "t").wrapped)
     }
     assertEquals(version(session), 1)
     versions.newest.set(2)
@@ -169,10 +169,10 @@ class ConfigurationBrokerSuite extends FunSuite {
     assertEquals(version(before), 1)
   }
 
-  test("the trial of a log's key goes through the desk, and to the process's own KMS only without one") {
-    val Right(desk) = answer(conf(own: _*), conf(own: _*)): @unchecked
+  test("the trial of a log's key goes through the broker, and to the process's own KMS only without one") {
+    val Right(broker) = answer(conf(own: _*), conf(own: _*)): @unchecked
     val task = conf("pme-parquet.footerKey" -> "a", "parquet.encryption.column.keys" -> "absent: ssn")
-    val byDriver = LogTrial.of(task, _ => desk)
+    val byDriver = LogTrial.of(task, _ => broker)
     assertEquals((byDriver.keys, byDriver.isByDriver), (Seq("a"), true))
     assertEquals(byDriver.of("a", "t").millis.map(_._1), List("wrapped", "unwrapped"))
     assertEquals(intercept[PmeException](byDriver.of("b", "t")).getCondition(), "PME_KEY_NOT_FOUND")

@@ -21,7 +21,7 @@ import scala.reflect.ClassTag$;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
-import io.pmeparquet.keys.KeyDesks;
+import io.pmeparquet.keys.KeyBrokers;
 
 /**
  * Messages about keys between executors and their driver, over Spark's own RPC. Every cluster has this connection, and
@@ -48,7 +48,7 @@ final class KeyRpc {
   static synchronized String answer() {
     RpcEnv rpc = SparkEnv.get().rpcEnv();
     if (answering != rpc) {
-      rpc.setupEndpoint(NAME, new Answers(rpc, KeyDesks::answer));
+      rpc.setupEndpoint(NAME, new Answers(rpc, KeyBrokers::answer));
       answering = rpc;
     }
     return NAME;

@@ -61,7 +61,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     FileRewrite.requirePrefixes(settings, files.map(file => new Path(file.path)))
     // The run compares encrypted files with everything that the options ask for, which includes the keys of columns.
-    val read = resolver.readUnjudged(allowingPlaintext(options))
+    val read = resolver.readWithoutColumns(allowingPlaintext(options))
     checkPartitions(files.map(within(table, _)), settings)
     val (columns, unreadable) = lookAt(files, read)
     if (columns.isEmpty) result(unreadable)
@@ -115,7 +115,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       read: ReadScope
   ): Seq[Done] = {
     val write = resolver.write(options, conf, table)
-    val check = resolver.readUnjudged(options)
+    val check = resolver.readWithoutColumns(options)
     val like = from.getFileSystem(conf).getFileStatus(new Path(files.head.path))
     val run = InPlaceRun.begin(table, InPlaceManifest.of(write, from), like, conf)
     val step = Progress.step(session, "encrypting", files.size, files.map(_.length).sum)

@@ -116,7 +116,7 @@ object Verification {
     val all = (contents.live ++ (if (allFiles) contents.others else Nil)).sortBy(_.path)
     val checkpoints = contents.tables.flatMap(_.checkpoints).sortBy(_.path)
     val chosen = sample.of(all) ++ sample.of(checkpoints)
-    val orcKeys = if (resolver.namesKms(options)) Some(resolver.orc(options).unjudged()) else None
+    val orcKeys = if (resolver.namesKms(options)) Some(resolver.orc(options).withoutColumns()) else None
     val verification = new OrcVerifying(new FileVerification(scope, sample), orcKeys)
     val step = Progress.step(session, "verifying", chosen.size, chosen.map(_.length).sum)
     step.begin()

@@ -8,7 +8,7 @@ import org.apache.spark.{SparkConf, SparkEnv, SparkException}
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.keys.{KeyDesks, KeyRoute}
+import io.pmeparquet.keys.{KeyBrokers, KeyRoute}
 import io.pmeparquet.spark.session.SparkVersions
 import io.pmeparquet.PmeErrors
 
@@ -22,7 +22,7 @@ private[spark] final case class DriverRoute(endpoint: String) extends KeyRoute {
 
   override def ask(request: Array[Byte], where: String): Array[Byte] =
     // Tasks in the driver may have our classes from another class loader, where no key brokers are open. Then RPC finds them.
-    if (SparkEnv.get.executorId == DriverRoute.Driver && endpoint == KeyRpc.NAME) KeyDesks.answer(request)
+    if (SparkEnv.get.executorId == DriverRoute.Driver && endpoint == KeyRpc.NAME) KeyBrokers.answer(request)
     else
       try KeyRpc.ask(endpoint, request)
       catch {

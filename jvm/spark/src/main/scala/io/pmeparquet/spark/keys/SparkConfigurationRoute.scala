@@ -7,16 +7,16 @@ import java.util.concurrent.{ConcurrentHashMap, TimeoutException}
 import org.apache.spark.{SparkEnv, SparkException}
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.keys.{ConfigurationRoute, KeyDesk}
+import io.pmeparquet.keys.{ConfigurationRoute, KeyBroker}
 import io.pmeparquet.PmeErrors
 
 /** The driver, for processes of Spark. Java's `ServiceLoader` makes it. */
 final class SparkConfigurationRoute extends ConfigurationRoute {
 
-  override def desk(request: String): Option[KeyDesk] =
+  override def broker(request: String): Option[KeyBroker] =
     Option(SparkEnv.get).flatMap(_ => ask(request.getBytes(UTF_8))).flatMap { answer =>
       val (endpoint, message) = SessionKeys.partsOf(answer)
-      val taken = KeyDesk.taken(message, DriverRoute(endpoint)).fold(failed => throw failed, identity)
+      val taken = KeyBroker.taken(message, DriverRoute(endpoint)).fold(failed => throw failed, identity)
       if (taken.isEmpty) UnknownConfigurations.note(request)
       taken
     }

@@ -79,7 +79,7 @@ final class ConfResolver private[spark] (session: SparkSession, origin: OptionOr
   }
 
   /** Like [[read]], for a caller that compares columns and their keys itself. */
-  def readUnjudged(options: Map[String, String]): ReadScope = read(options, _.copy(columns = None))
+  def readWithoutColumns(options: Map[String, String]): ReadScope = read(options, _.copy(columns = None))
 
   private def read(options: Map[String, String], change: ReadSettings => ReadSettings): ReadScope = {
     val found = resolved(options)

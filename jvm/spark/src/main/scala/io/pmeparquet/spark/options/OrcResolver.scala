@@ -29,7 +29,9 @@ private[spark] final class OrcResolver(options: ResolvedOptions, property: Optio
   def acceptsRefusals: Boolean = OrcSettings.forRead(values, options.caseSensitive).acceptsRefusals
 
   /** The keys for a caller that goes on without those that it is refused. */
-  def unjudged(): OrcScope = reading(OrcReadSettings.unjudged(Settings.forRead(values).kekLifetimeMillis))
+  def withoutColumns(): OrcScope = reading(
+    OrcReadSettings.withoutColumns(Settings.forRead(values).kekLifetimeMillis)
+  )
 
   private def reading(settings: OrcReadSettings) =
     OrcScopes.forRead(options.kmsUse, wrappedKeys(forWrite = false), settings, options.conf)

@@ -20,7 +20,7 @@ import io.pmeparquet.{AesKey, PmeErrors, PmeException}
 import io.pmeparquet.material.{DataKeyUnwrapper, KeyMaterial, SharedKeks}
 
 /** The way of keys from the KMS over the driver to executors, without Spark. */
-class KeyDeskSuite extends FunSuite {
+class KeyBrokerSuite extends FunSuite {
   private val random = new SecureRandom
   private val master = Seq("a", "b").map(_ -> AesKey.random(256, random)).toMap
   private val static = new HeldKeys(master)
@@ -29,7 +29,7 @@ class KeyDeskSuite extends FunSuite {
   private object Here extends KeyRoute {
     override def ask(request: Array[Byte], where: String): Array[Byte] = {
       asked += 1
-      KeyDesks.answer(request)
+      KeyBrokers.answer(request)
     }
   }
 
@@ -40,40 +40,40 @@ class KeyDeskSuite extends FunSuite {
   test("keys come in the order they were asked for, with their time, and refusals among them") {
     var clock = 0L
     val source = new KmsSource(new CountingKms(static), 1000, () => clock)
-    val desk = KeyDesks.open(source, Here, toRead)
+    val broker = KeyBrokers.open(source, Here, toRead)
     val (one, two) = (AesKey.random(128, random), AesKey.random(192, random))
     val wanted = Seq(wrapped(one, "a"), WrappedKey("absent", "x", Some("id")), wrapped(two, "b"))
-    val first = desk.unwrap(wanted, "file f")
+    val first = broker.unwrap(wanted, "file f")
     assertEquals(first.map(_.toOption.map(_.key)), Seq(Some(one), None, Some(two)))
     assertEquals(failure(first(1)), Some("PME_KEY_NOT_FOUND"))
     assert(first(1).left.toOption.get.getMessage.contains("file f"))
     clock = 400
-    assertEquals(desk.unwrap(wanted.take(1), "g").head.map(_.millis).toOption, Some(600L))
+    assertEquals(broker.unwrap(wanted.take(1), "g").head.map(_.millis).toOption, Some(600L))
   }
 
-  test("wrapping and direct keys go by the desk too, with their refusals") {
+  test("wrapping and direct keys go by the broker too, with their refusals") {
     val source = new KmsSource(static, 1000)
-    def desk(areDirect: Boolean) =
-      KeyDesks.open(source, Here, KeyGrants.toWrite(Seq("a", "absent"), areDirect))
+    def broker(areDirect: Boolean) =
+      KeyBrokers.open(source, Here, KeyGrants.toWrite(Seq("a", "absent"), areDirect))
     val key = AesKey.random(128, random)
-    assertEquals(static.unwrap(desk(false).wrap(key, "a", "t"), "a", "t"), key)
-    assertEquals(desk(true).directKey("a", "t"), Some(master("a")))
+    assertEquals(static.unwrap(broker(false).wrap(key, "a", "t"), "a", "t"), key)
+    assertEquals(broker(true).directKey("a", "t"), Some(master("a")))
     def condition(ask: => Any) = intercept[PmeException](ask).getCondition()
-    assertEquals(condition(desk(false).wrap(key, "absent", "t")), "PME_KEY_NOT_FOUND")
-    assertEquals(condition(desk(true).directKey("absent", "t")), "PME_KEY_NOT_FOUND")
+    assertEquals(condition(broker(false).wrap(key, "absent", "t")), "PME_KEY_NOT_FOUND")
+    assertEquals(condition(broker(true).directKey("absent", "t")), "PME_KEY_NOT_FOUND")
   }
 
-  test("a desk gives out what its read or write has a use for, and no more") {
+  test("a broker gives out what its read or write has a use for, and no more") {
     val source = new KmsSource(static, 1000)
     val key = AesKey.random(128, random)
     def condition(ask: => Any) = intercept[PmeException](ask).getCondition()
-    val read = KeyDesks.open(source, Here, toRead)
+    val read = KeyBrokers.open(source, Here, toRead)
     assertEquals(condition(read.directKey("a", "file f")), "PME_KEY_METADATA")
     assertEquals(condition(read.wrap(key, "a", "t")), "PME_KEY_DENIED")
-    val direct = KeyDesks.open(source, Here, KeyGrants.toRead(_ == "a"))
+    val direct = KeyBrokers.open(source, Here, KeyGrants.toRead(_ == "a"))
     assertEquals(direct.directKey("a", "t"), Some(master("a")))
     assertEquals(condition(direct.directKey("b", "t")), "PME_KEY_METADATA")
-    def write(areDirect: Boolean) = KeyDesks.open(source, Here, KeyGrants.toWrite(Seq("a"), areDirect))
+    def write(areDirect: Boolean) = KeyBrokers.open(source, Here, KeyGrants.toWrite(Seq("a"), areDirect))
     assertEquals(condition(write(areDirect = false).wrap(key, "b", "t")), "PME_KEY_DENIED")
     assertEquals(condition(write(areDirect = false).directKey("a", "t")), "PME_KEY_METADATA")
     assertEquals(condition(write(areDirect = true).wrap(key, "a", "t")), "PME_KEY_DENIED")
@@ -83,19 +83,19 @@ class KeyDeskSuite extends FunSuite {
     )
   }
 
-  test("a desk crosses the wire without the KMS, prints no id, and answers nobody else") {
+  test("a broker crosses the wire without the KMS, prints no id, and answers nobody else") {
     val source = new KmsSource(static, 1000)
     val bytes = new ByteArrayOutputStream
-    new ObjectOutputStream(bytes).writeObject(KeyDesks.open(source, Route, toRead))
+    new ObjectOutputStream(bytes).writeObject(KeyBrokers.open(source, Route, toRead))
     val copy =
-      new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[KeyDesk]
+      new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[KeyBroker]
     val key = AesKey.random(128, random)
     assertEquals(copy.unwrap(Seq(wrapped(key, "a")), "t").head.map(_.key).toOption, Some(key))
     assert(!master.values.exists(secret => bytes.toByteArray.containsSlice(secret.insecureBytes)))
-    assertEquals(copy.toString, "KeyDesk(held keys)")
+    assertEquals(copy.toString, "KeyBroker(held keys)")
     val strange = KeyMessages.bytesOf("no such id", KeyRequest.Unwrap(Seq(wrapped(key, "a")), "t"))
     assertEquals(
-      failure(KeyMessages.keysOf(KeyDesks.answer(strange), 1, "t").head),
+      failure(KeyMessages.keysOf(KeyBrokers.answer(strange), 1, "t").head),
       Some("PME_KMS_UNAVAILABLE")
     )
     assertEquals(source.describe, "held keys")
@@ -105,37 +105,37 @@ class KeyDeskSuite extends FunSuite {
     var clock = 0L
     val source = new KmsSource(static, 1000)
     val keks = new SharedKeks(source, 1000, () => clock)
-    val desk = KeyDesks.open(source, Here, KeyGrants.toConfiguration, Some(keks))
-    val first = desk.kek("a", 128, "t")
+    val broker = KeyBrokers.open(source, Here, KeyGrants.toConfiguration, Some(keks))
+    val first = broker.kek("a", 128, "t")
     assertEquals(static.unwrap(first.wrapped, "a", "t"), first.key)
     clock = 999
-    assertEquals(desk.kek("a", 128, "t").wrapped, first.wrapped)
-    assertNotEquals(desk.kek("b", 128, "t").wrapped, first.wrapped)
-    assertEquals(desk.kek("a", 256, "t").key.bits, 256)
+    assertEquals(broker.kek("a", 128, "t").wrapped, first.wrapped)
+    assertNotEquals(broker.kek("b", 128, "t").wrapped, first.wrapped)
+    assertEquals(broker.kek("a", 256, "t").key.bits, 256)
     clock = 1000
-    val next = desk.kek("a", 128, "t")
+    val next = broker.kek("a", 128, "t")
     assertNotEquals(next.key, first.key)
     assert(!next.id.sameElements(first.id))
     def condition(ask: => Any) = intercept[PmeException](ask).getCondition()
-    assertEquals(condition(desk.kek("absent", 128, "t")), "PME_KEY_NOT_FOUND")
-    assertEquals(condition(desk.directKey("a", "t")), "PME_KEY_METADATA")
-    val read = KeyDesks.open(source, Here, toRead, Some(keks))
+    assertEquals(condition(broker.kek("absent", 128, "t")), "PME_KEY_NOT_FOUND")
+    assertEquals(condition(broker.directKey("a", "t")), "PME_KEY_METADATA")
+    val read = KeyBrokers.open(source, Here, toRead, Some(keks))
     assertEquals(condition(read.kek("a", 128, "t")), "PME_KEY_DENIED")
-    val without = KeyDesks.open(source, Here, KeyGrants.toConfiguration)
+    val without = KeyBrokers.open(source, Here, KeyGrants.toConfiguration)
     assertEquals(condition(without.kek("a", 128, "t")), "PME_KEY_DENIED")
   }
 
-  test("a desk is handed over as bytes, or the reason why there is none") {
+  test("a broker is handed over as bytes, or the reason why there is none") {
     val source = new KmsSource(static, 1000)
-    val desk = KeyDesks.open(source, Route, toRead)
-    val Right(Some(taken)) = KeyDesk.taken(KeyDesk.handedOver(Right(Some(desk))), Here): @unchecked
-    assertEquals((taken.describe, taken.instance), (desk.describe, desk.instance))
+    val broker = KeyBrokers.open(source, Route, toRead)
+    val Right(Some(taken)) = KeyBroker.taken(KeyBroker.handedOver(Right(Some(broker))), Here): @unchecked
+    assertEquals((taken.describe, taken.instance), (broker.describe, broker.instance))
     val key = AesKey.random(128, random)
     asked = 0
     assertEquals(taken.unwrap(Seq(wrapped(key, "a")), "t").head.map(_.key).toOption, Some(key))
     assertEquals(asked, 1)
-    assertEquals(KeyDesk.taken(KeyDesk.handedOver(Right(None)), Here), Right(None))
-    val failed = KeyDesk.taken(KeyDesk.handedOver(Left(PmeErrors.kmsUnavailable("x", "it fails"))), Here)
+    assertEquals(KeyBroker.taken(KeyBroker.handedOver(Right(None)), Here), Right(None))
+    val failed = KeyBroker.taken(KeyBroker.handedOver(Left(PmeErrors.kmsUnavailable("x", "it fails"))), Here)
     assertEquals(failed.left.toOption.map(_.getCondition()), Some("PME_KMS_UNAVAILABLE"))
   }
 
@@ -188,7 +188,7 @@ class KeyDeskSuite extends FunSuite {
     var clock = 0L
     val kms = new CountingKms(static)
     val source = new KmsSource(kms, 1000, () => clock)
-    val unwrapper = new DataKeyUnwrapper(KeyDesks.open(source, Here, toRead), 1000, () => clock)
+    val unwrapper = new DataKeyUnwrapper(KeyBrokers.open(source, Here, toRead), 1000, () => clock)
     val key = AesKey.random(128, random)
     val material = KeyMaterial(isFooterKey = true, "a", static.wrap(key, "a", "t"), None)
     clock = 100
@@ -206,7 +206,7 @@ class KeyDeskSuite extends FunSuite {
   test("keys that are prepared are one request, and are then at hand") {
     val kms = new CountingKms(static)
     val source = new KmsSource(kms, 60000)
-    val unwrapper = new DataKeyUnwrapper(KeyDesks.open(source, Here, toRead), 60000)
+    val unwrapper = new DataKeyUnwrapper(KeyBrokers.open(source, Here, toRead), 60000)
     val materials = Seq("a", "b", "absent").map { id =>
       val text = if (id == "absent") "x" else static.wrap(AesKey.random(128, random), id, "t")
       KeyMaterial(isFooterKey = false, id, text, None)
@@ -235,5 +235,5 @@ private final class FailingKms(cause: Exception) extends Kms {
 
 /** As Spark's, it holds nothing. */
 private case object Route extends KeyRoute {
-  override def ask(request: Array[Byte], where: String): Array[Byte] = KeyDesks.answer(request)
+  override def ask(request: Array[Byte], where: String): Array[Byte] = KeyBrokers.answer(request)
 }

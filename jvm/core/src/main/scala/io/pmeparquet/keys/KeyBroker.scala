@@ -15,11 +15,11 @@ trait KeyRoute extends Serializable {
 
 /**
  * Where the executors of one scope get keys: the driver's [[KmsSource]], addressed by an id that nobody can guess. On
- * the driver [[KeyDesks]] answers.
+ * the driver [[KeyBrokers]] answers.
  *
  * ''Crosses the wire'' within a scope, instead of a way to the KMS. Prints no id.
  */
-final class KeyDesk private[keys] (
+final class KeyBroker private[keys] (
     private[keys] val id: Secret,
     route: KeyRoute,
     override val describe: String,
@@ -44,16 +44,17 @@ final class KeyDesk private[keys] (
   private def ask(request: KeyRequest) =
     route.ask(KeyMessages.bytesOf(id.insecureValue, request), request.where)
 
-  override def toString: String = s"KeyDesk($describe)"
+  override def toString: String = s"KeyBroker($describe)"
 }
 
-object KeyDesk {
+object KeyBroker {
 
-  /** What another process of the application needs to use a desk, or why there is none. It holds the desk's id. */
-  def handedOver(desk: Either[PmeException, Option[KeyDesk]]): Array[Byte] = KeyMessages.bytesOfDesk(desk)
+  /** What another process of the application needs to use a broker, or why there is none. It holds the broker's id. */
+  def handedOver(broker: Either[PmeException, Option[KeyBroker]]): Array[Byte] =
+    KeyMessages.bytesOfBroker(broker)
 
-  /** @param route from this process to the desk */
-  def taken(message: Array[Byte], route: KeyRoute): Either[PmeException, Option[KeyDesk]] =
+  /** @param route from this process to the broker */
+  def taken(message: Array[Byte], route: KeyRoute): Either[PmeException, Option[KeyBroker]] =
     KeyMessages.deskOf(message, route)
 }
 
@@ -65,18 +66,18 @@ object KeyDesk {
 trait ConfigurationRoute {
 
   /**
-   * The desk for those who have this configuration; none if this engine has no such process here, or if the process
+   * The broker for those who have this configuration; none if this engine has no such process here, or if the process
    * knows no such configuration.
    *
    * @param request a digest of what a KMS could look at, and which generation of keys new files are to have
    * @throws io.pmeparquet.PmeException if the process knows the configuration and cannot open its KMS, or does not
    *   answer
    */
-  def desk(request: String): Option[KeyDesk]
+  def broker(request: String): Option[KeyBroker]
 }
 
 /**
- * What a desk gives out: no more than its read or write needs, whatever an executor asks. ''Driver only.''
+ * What a broker gives out: no more than its read or write needs, whatever an executor asks. ''Driver only.''
  *
  * @param unwraps whether it unwraps keys
  * @param wraps the master keys that may wrap keys
@@ -99,8 +100,8 @@ object KeyGrants {
   }
 }
 
-/** The register of this driver's desks: opens them, and answers the requests of executors. ''Driver only.'' */
-object KeyDesks {
+/** The register of this driver's brokers: opens them, and answers the requests of executors. ''Driver only.'' */
+object KeyBrokers {
   private final class Opened(source: KeySource, val grants: KeyGrants, keks: Option[KekSource]) {
     private val reference = new WeakReference(source)
     private val maker = keks.map(new WeakReference(_))
@@ -111,7 +112,7 @@ object KeyDesks {
   private val open = new ConcurrentHashMap[String, Opened]
 
   /**
-   * @param source the opener keeps it for as long as the desk must answer
+   * @param source the opener keeps it for as long as the broker must answer
    * @param keks makes the key-encryption keys of writes that only executors know; the opener keeps it, too
    */
   def open(
@@ -119,23 +120,23 @@ object KeyDesks {
       route: KeyRoute,
       grants: KeyGrants,
       keks: Option[KekSource] = None
-  ): KeyDesk = {
+  ): KeyBroker = {
     val id = UUID.randomUUID().toString
     open.values.removeIf(_.found.isEmpty)
     open.put(id, new Opened(source, grants, keks))
-    new KeyDesk(new Secret(id), route, source.describe, source.instance)
+    new KeyBroker(new Secret(id), route, source.describe, source.instance)
   }
 
   /** The driver's side: answers a request that arrived through the route. */
   def answer(message: Array[Byte]): Array[Byte] = {
     val (id, request) = KeyMessages.requestOf(message)
-    val desk = Option(open.get(id))
+    val broker = Option(open.get(id))
     def at[A](isGranted: KeyGrants => Boolean, refusal: => PmeException)(
         ask: KeySource => A
     ): Either[PmeException, A] =
       try {
-        val source = desk.flatMap(_.found).getOrElse(throw closed(request.where))
-        if (!desk.exists(one => isGranted(one.grants))) throw refusal
+        val source = broker.flatMap(_.found).getOrElse(throw closed(request.where))
+        if (!broker.exists(one => isGranted(one.grants))) throw refusal
         Right(ask(source))
       } catch { case failed: PmeException => Left(failed) }
     def refused(what: String) = PmeErrors.keyRequestRefused(request.where, what)
@@ -154,7 +155,7 @@ object KeyDesks {
           at(_.direct(keyId), PmeErrors.directKeyRefused(where, keyId))(_.directKey(keyId, where))
         )
       case KeyRequest.Kek(id, bits, where) =>
-        val maker = desk.flatMap(_.keksFound)
+        val maker = broker.flatMap(_.keksFound)
         KeyMessages.bytesOfKek(
           at(one => maker.isDefined && one.wraps(id), refused(s"a request for a key that '$id' wraps"))(_ =>
             maker.get.kek(id, bits, where)
