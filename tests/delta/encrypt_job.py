@@ -148,6 +148,8 @@ def clustered(job: Encrypting) -> None:
     table = job.written("clustered", "CLUSTER BY (id)")
     job.encrypt("clustered", table, OPEN)
     job.read("clustered rows", "clustered")
+    # A name that SQL has in backticks only.
+    job.encrypt("odd name", job.written("odd-name", columns="`a-b` LONG, ssn STRING"), OPEN)
 
 
 def restored(job: Encrypting) -> None:

@@ -250,6 +250,7 @@ def test_a_refused_table_is_not_changed(ran: Ran) -> None:
 def test_a_clustered_table_is_encrypted(ran: Ran) -> None:
     assert ran.result("clustered")["rows"] == 8
     assert ran.done["clustered rows"] == ["(8, 8, 28)"]
+    assert ran.result("odd name")["columns"] == {"a-b": None, "ssn": "pii"}
     ran.assert_encrypted("clustered")
 
 

@@ -39,7 +39,7 @@ _NAMING = frozenset(
 )
 _EXPRESSIONS = ("default", "delta.constraints", "expression")
 _EMPTY = frozenset({"", "[]", "true", '["true"]', "null"})
-# In place of a condition (`CommitHistory`), and what may be around it.
+# In place of a condition (`CommitInfo`), and what may be around it.
 _REDACTED = "redacted_by_pme_parquet()"
 _AROUND = re.compile(r'(?:[\[\]{}(),"\s]|"predicate":|"actionType":"(?:delete|insert|update)"|AND|OR|NOT)*')
 _NAMES_ONLY = frozenset({"delta.clustering"})

@@ -13,7 +13,7 @@ import io.pmeparquet.PmeErrors
  * The actions of one commit to a Delta table (Delta's protocol, "Actions"). If keys protect columns of the table, it knows
  * every action, every field of it and every table feature that may be there, and refuses all others. Values of protected
  * columns in the table's state are refused: statistics, partitions, texts of the definition. Delta also writes the state
- * elsewhere, from memory. What is only history loses its texts: see [[CommitHistory]]. ''Driver only.''
+ * elsewhere, from memory. What is only history loses its texts: see [[CommitInfo]]. ''Driver only.''
  *
  * @param before the table before the commit
  * @param mayChangeKeys whether this commit may change the table's keys: that of a rotation
@@ -109,7 +109,7 @@ private[delta] final class CommitGuard(
         throw unknown(s"the field '$field' of the action '$name'")
       }
       name match {
-        case "commitInfo" if !settings.allowsText => CommitHistory.redacted(fields)
+        case "commitInfo" if !settings.allowsText => CommitInfo.redacted(fields)
         case "metaData" => requireSilentDefinition(); fields
         case "protocol" => requireFeatures(fields); fields
         case "domainMetadata" =>
@@ -191,7 +191,7 @@ private object CommitGuard {
       "domainMetadata" -> Set("domain", "configuration", "removed"),
       "checkpointMetadata" -> Set("version", "tags"),
       "sidecar" -> Set("path", "sizeInBytes", "modificationTime", "tags"),
-      "commitInfo" -> CommitHistory.Fields
+      "commitInfo" -> CommitInfo.Fields
     )
   }
 

@@ -17,7 +17,7 @@ import io.pmeparquet.spark.admin.{PlannedColumn, WritePlan}
  * @param properties the table properties that name the keys, by the names that files have
  * @param statistics the columns whose minimum and maximum may be in the log
  * @param named the columns that nothing in the log may show
- * @param order a column that rows can be ordered by, readable if there is such a one
+ * @param order the name of a column that rows can be ordered by, readable if there is such a one
  */
 private[delta] final case class DeltaKeyPlan(
     columns: Seq[(String, Option[String])],
@@ -210,8 +210,8 @@ private[delta] object DeltaKeyPlan {
   private def topOf(name: String) = ColumnKeys.parsePattern(name).names.head.text
 
   private def orderOf(table: DeltaTable, open: Set[String]): Option[String] = {
-    val able = leavesOf(table).filter(leaf => leaf.isOrdered && leaf.path.size == 1).map(_.name)
-    able.find(open).orElse(able.headOption)
+    val able = leavesOf(table).filter(leaf => leaf.isOrdered && leaf.path.size == 1)
+    able.find(leaf => open(leaf.name)).orElse(able.headOption).map(_.path.head)
   }
 
   /** A schema with the names that files have. */

@@ -99,7 +99,7 @@ private[delta] final class SessionTable(users: SparkSession, table: String) exte
     val row =
       try
         session
-          .sql(s"OPTIMIZE $name ${order.fold("FULL")(by => s"ZORDER BY ($by)")}")
+          .sql(s"OPTIMIZE $name ${order.fold("FULL")(by => s"ZORDER BY (${quoted(by)})")}")
           .select("metrics.*")
           .head()
       finally own.fold(session.conf.unset(UserMetadata))(session.conf.set(UserMetadata, _))

@@ -13,7 +13,7 @@ import io.pmeparquet.snapshot.manifest.StrictJson
  * it, so texts that may have values of columns give way to [[Redacted]]. Names, numbers and what the table's definition says
  * anyway stay. ''Driver only.''
  */
-private[delta] object CommitHistory {
+private[delta] object CommitInfo {
   val Redacted = "redacted_by_pme_parquet()"
 
   /** The fields that a commit may have. */
