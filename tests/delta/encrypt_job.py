@@ -38,8 +38,9 @@ def simple(job: Encrypting) -> None:
     job.sql(f"INSERT INTO delta.`{table}` {row('8, 10, 1, 1')}")
     job.encrypt("simple appended", table, OPEN)
     keys = "map('footerKey', 'footer', 'columnKeys', 'pii: ssn', 'unlistedColumns', 'plaintext')"
+    other = job.written("sql")
     for function in ("encrypt", "rotate"):
-        call = f"pme_delta_{function}('{table}', options => {keys})"
+        call = f"pme_delta_{function}('{other}', options => {keys})"
         job.note(f"simple sql {function}", f"SELECT files_rewritten, rows, columns['ssn'], columns['id'] FROM {call}")
     job.check("check simple", table)
     shutil.copy(stray(job), Path(table, "stray.parquet"))
@@ -219,7 +220,7 @@ def dropped(job: Encrypting) -> None:
 
 
 def draft(job: Encrypting) -> None:
-    """Write to a table with the names of Delta's draft for encryption, and give it ours."""
+    """Write to a table with the names of Delta's draft for encryption, and rotate its keys."""
     own = job.spark.newSession()
     own.conf.set("spark.databricks.delta.allowArbitraryProperties.enabled", "true")
     made = f"delta.`{job.place('draft')}`"
@@ -236,7 +237,11 @@ def draft(job: Encrypting) -> None:
     job.read("draft rows", "draft")
     job.done["draft: canaries"] = [str(one) for one in find_canaries(Path(job.place("draft")), [CANARY])]
     job.check("check draft", job.place("draft"))
-    job.keep("draft", lambda: pme.delta.rotate(job.spark, job.place("draft"), OPEN))
+    frame = job.spark.sql(row("8, 9, 1, 1")).write.format("delta").mode("append")
+    given = frame.option("delta.encryption.column_keys", "pii: ssn")
+    attempt(job, "draft: options", lambda: given.save(job.place("draft")))
+    new = replace(OPEN, column_keys={"pii-2": ["ssn"]})
+    job.keep("draft", lambda: pme.delta.rotate(job.spark, job.place("draft"), new))
     job.read("draft rows rotated", "draft")
 
 

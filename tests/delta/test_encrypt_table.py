@@ -168,9 +168,9 @@ def test_a_second_run_has_nothing_to_do(ran: Ran) -> None:
 
 
 def test_sql_encrypts_and_rotates_a_table_with_the_same_result(ran: Ran) -> None:
-    assert ran.done["simple sql encrypt"] == ["(0, None, 'pii', None)"]
-    # Whatever is live is rewritten under new data keys, and rows are compared.
-    assert ran.done["simple sql rotate"] == ["(2, 10, 'pii', None)"]
+    assert ran.done["simple sql encrypt"] == ["(3, 8, 'pii', None)"]
+    # Whatever is live is rewritten under new data keys.
+    assert ran.done["simple sql rotate"] == ["(1, 8, 'pii', None)"]
 
 
 @all_only
@@ -449,7 +449,7 @@ def test_after_a_drop_of_a_column_with_a_key_a_rotation_to_the_other_keys_makes_
 
 
 @all_only
-def test_the_names_of_deltas_draft_encrypt_a_table_and_a_rotation_gives_it_ours(ran: Ran) -> None:
+def test_the_names_of_deltas_draft_encrypt_a_table_and_a_rotation_keeps_them(ran: Ran) -> None:
     for name in ("kms_id", "plaintext_footer", "drop"):
         assert ran.done[f"draft: {name}"][0] == "PME_UNSUPPORTED", name
     assert "delta.encryption.kms_id" in ran.done["draft: kms_id"][1]
@@ -457,4 +457,7 @@ def test_the_names_of_deltas_draft_encrypt_a_table_and_a_rotation_gives_it_ours(
     assert ran.done["draft rows"] == ran.done["draft rows rotated"] == ["(7, 7, 27)"]
     assert ran.done["draft: canaries"] == []
     assert "ssn" in ran.done["check draft"]["columns"]
-    assert ran.result("draft")["properties"]["parquet.encryption.column.keys"] == "pii: ssn"
+    assert ran.done["draft: options"][0] == "PME_UNSUPPORTED"
+    properties = ran.result("draft")["properties"]
+    assert properties["delta.encryption.column_keys"] == "pii-2: ssn"
+    assert "parquet.encryption.column.keys" not in properties

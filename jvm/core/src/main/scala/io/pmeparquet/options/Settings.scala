@@ -151,7 +151,7 @@ object Settings {
     )
   }
 
-  private def uniformAndOthers = PmeErrors.contradiction(
+  private[pmeparquet] def uniformAndOthers = PmeErrors.contradiction(
     "uniformKey, footerKey, columnKeys",
     "uniformKey is the one key of footer and columns",
     "Set uniformKey alone, or footerKey and columnKeys."

@@ -62,7 +62,9 @@ private[delta] final class CommitGuard(
   /** The next files of a clone would have no keys, also if it is one of a version from before its source had them. */
   private def requireKeysOfSources(after: DeltaTable, actions: Seq[(String, ObjectNode)]): Unit =
     sources(newFiles(actions).map(_._1)).foreach { source =>
-      if (source.keys.nonEmpty && source.guarded != after.guarded)
+      val hidden = source.stored(source.protectedBy(source.keys)).intersect(after.stored(after.columns))
+      val hasOwnKeys = Seq(source, after).map(_.keys.contains(DeltaTable.ColumnKeysName))
+      if (!hidden.subsetOf(after.stored(after.protectedBy(after.keys))) || hasOwnKeys == Seq(true, false))
         throw PmeErrors.deltaUnprotected(source.name)
     }
 

@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.delta
 
 import java.io.{FileNotFoundException, IOException}
+import java.net.URI
 import java.util.concurrent.{Callable, Executors}
 
 import scala.collection.JavaConverters._
@@ -98,13 +99,17 @@ private[pmeparquet] final class CommittedLog(file: Path, conf: Configuration) {
 
   /** The tables that have files of such paths below them, and are not this one. */
   private def sources(table: Path, paths: Seq[String]): Seq[DeltaTable] = {
-    val own = table.toUri.getPath
+    def qualified(path: Path) = path.getFileSystem(conf).makeQualified(path)
+    // Delta has paths of a table's own files as relative ones.
     paths
-      .map(path => new Path(LoggedFiles.at(table.toString, path)).getParent)
+      .map(path => new Path(new URI(path)))
+      .filter(_.isAbsolute)
+      .map(_.getParent)
       .distinct
-      .filterNot(directory => s"${directory.toUri.getPath}/".startsWith(s"$own/"))
       .flatMap(above(_).find(one => one.getFileSystem(conf).exists(new Path(one, Log))))
+      .map(qualified)
       .distinct
+      .filter(_ != qualified(table))
       .map(source => before(session(source), source, None))
   }
 

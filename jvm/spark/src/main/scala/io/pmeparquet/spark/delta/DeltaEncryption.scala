@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
-import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.options.{PmeOptions, PrefixedOptions, Settings}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
@@ -146,6 +146,8 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
     DeltaKeyPlan.of(session, before.table, clustering, settings.effective(options))
   }
   DeltaRules.requireSilent(session, withKeys(plan.properties))
+  // Also those that the session allows: what is tried below has the keys alone.
+  if (before.table.planted.nonEmpty) throw PmeErrors.deltaProperties(table.path, before.table.planted)
   if (clustering.isEmpty && plan.order.isEmpty) throw PmeErrors.deltaUnordered(table.path)
   private val rewriting = new DeltaRewrite(table)
   prove()
@@ -172,8 +174,11 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
   }
 
   def requireNoOtherKeys(): Unit =
-    if (before.keys.nonEmpty && DeltaTable.ofFiles(before.keys) != plan.properties)
+    if (before.keys.nonEmpty && !isPlanned(before))
       throw PmeErrors.deltaOtherKeys(table.path, before.keys.keys.toSeq.sorted)
+
+  private def isPlanned(version: SessionTable.Version) =
+    DeltaTable.meaning(version.keys) == DeltaTable.meaning(plan.properties)
 
   def requireKeys(): Unit = if (before.keys.isEmpty) throw PmeErrors.deltaNoKeys(table.path)
 
@@ -215,22 +220,30 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
     val ofStatistics =
       if (plan.statistics.nonEmpty) StatisticsColumns -> plan.statistics.mkString(",")
       else IndexedColumns -> "0"
-    val wanted = plan.properties + ofStatistics
+    // A name that the table has stays: a commit that adds another one first would leave both, and one that removes it first
+    // would leave the table without keys.
+    val names = before.keys.keys.map(name => DeltaTable.javas(name) -> name).toMap
+    val wanted = plan.properties.map { case (name, value) =>
+      names.getOrElse(name, name) -> value
+    } + ofStatistics
     val removed =
       before.keys.keySet ++ Set(StatisticsColumns).filter(before.table.properties.contains) -- wanted.keys
-    val changed = wanted.filter { case (name, value) => !before.table.properties.get(name).contains(value) }
-    if (changed.nonEmpty || removed.nonEmpty) table.alter(changed, removed.toSeq)
+    val now = before.table.properties
+    def isSame(name: String, one: String, other: String) = one == other ||
+      DeltaTable.isOwn(name) && DeltaTable.meaning(Map(name -> one)) == DeltaTable.meaning(Map(name -> other))
+    val changed = wanted.filterNot { case (name, value) => now.get(name).exists(isSame(name, _, value)) }
+    table.alter(changed, removed.toSeq)
   }
 
   private def requireUnchanged(now: SessionTable.Version): Unit =
     if (
-      now.table.schema != before.table.schema || now.keys != plan.properties ||
+      now.table.schema != before.table.schema || !isPlanned(now) ||
       now.table.partitionColumns != before.table.partitionColumns
     ) throw PmeErrors.deltaChanged(table.path)
 
   /** Opens the footers of a version's live files, on executors. */
   private def look(version: SessionTable.Version): FilesFound = {
-    val files = version.files.select("path", "size", "modificationTime", "stats").collect().toSeq
+    val files = version.files.select("path", "size", "modificationTime").collect().toSeq
     val listed = files.map { row =>
       ListedFile(
         LoggedFiles.at(table.path, row.getString(0)),
@@ -240,8 +253,8 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
       )
     }
     val readable = plan.readable
-    val shown = files.count { row =>
-      Option(row.getString(3))
+    val shown = version.files.select("stats").toLocalIterator().asScala.count { row =>
+      Option(row.getString(0))
         .filter(_.nonEmpty)
         .exists(CommitGuard.shownIn(table.path, _, readable).nonEmpty)
     }
@@ -269,6 +282,7 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
       rows: Option[Long]
   ): EncryptedDeltaTable = {
     val kept = plan.properties.keySet ++ Set(DeltaKeyPlan.StatisticsColumns, DeltaKeyPlan.IndexedColumns)
+    def isKept(name: String) = kept(name) || kept(DeltaTable.javas(name))
     EncryptedDeltaTable(
       table.path,
       before.number,
@@ -278,7 +292,7 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
       found.files,
       rows,
       scala.collection.immutable.ListMap(plan.columns.map { case (name, key) => name -> key.orNull }: _*),
-      now.table.properties.filter { case (name, _) => kept(name) },
+      now.table.properties.filter { case (name, _) => isKept(name) },
       plan.named,
       readable(now),
       EncryptedDeltaTable.left(now.removed),
@@ -348,6 +362,9 @@ private final class SessionOptions(table: String, conf: Configuration) {
    * @throws io.pmeparquet.PmeException if the session has other values than these options, and they count more
    */
   def effective(options: Map[String, String]): Map[String, String] = {
+    val once = PrefixedOptions.once(options.toSeq)
+    if (once.contains("uniformkey") && Seq("footerkey", "columnkeys").exists(once.contains))
+      throw Settings.uniformAndOthers
     options.foreach { case (name, value) => requireSame(name, value) }
     OfColumns.find(name => own.contains(DeltaTable.lower(name))).foreach { name =>
       throw PmeErrors.deltaOfSession(table, PmeOptions.FactoryPrefix + name)

@@ -159,6 +159,12 @@ private[delta] object DeltaKeyPlan {
   private final case class Leaf(path: Seq[String], kind: DataType) {
     def name: String = path.map(LeafColumn.quoted).mkString(".")
 
+    /** The name as Delta's properties have it, which have other names in backticks. */
+    def inProperty: String =
+      path
+        .map(one => if (one.matches("[A-Za-z0-9_]+")) one else "`" + one.replace("`", "``") + "`")
+        .mkString(".")
+
     /** Whether Delta takes minimum and maximum of it. */
     def hasBounds: Boolean = kind match {
       case _: NumericType | _: StringType | DateType | TimestampType | TimestampNTZType => true
@@ -204,7 +210,7 @@ private[delta] object DeltaKeyPlan {
     // Delta's properties name whole columns, so a struct with a protected field has no statistics.
     val hidden = keys.collect { case (name, Some(_)) => DeltaTable.lower(topOf(name)) }.toSet
     val open = keys.collect { case (name, None) => name }.toSet
-    now.filter(leaf => open(leaf.name) && !hidden(DeltaTable.lower(leaf.path.head))).map(_.name)
+    now.filter(leaf => open(leaf.name) && !hidden(DeltaTable.lower(leaf.path.head))).map(_.inProperty)
   }
 
   private def topOf(name: String) = ColumnKeys.parsePattern(name).names.head.text

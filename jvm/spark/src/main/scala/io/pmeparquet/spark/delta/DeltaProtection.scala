@@ -46,8 +46,14 @@ private[delta] final class DeltaProtection(settings: DeltaSettings) {
     if (shown.nonEmpty) throw PmeErrors.deltaPartition(table.name, shown.distinct.sorted)
   }
 
-  /** Refuses texts of the definition that name protected columns: constraints, defaults, expressions, bounds. */
-  def requireSilentTexts(table: DeltaTable): Unit = if (settings.namesKeys(table) && !settings.allowsText) {
+  /**
+   * Refuses texts of the definition that name protected columns: constraints, defaults, expressions, bounds.
+   *
+   * @param always whether also in a session that allows such texts
+   */
+  def requireSilentTexts(table: DeltaTable, always: Boolean = false): Unit = if (
+    settings.namesKeys(table) && (always || !settings.allowsText)
+  ) {
     val hidden = table.stored(settings.protectedOf(table))
     table.properties.foreach { case (name, text) =>
       if (DeltaTable.lower(name).startsWith(Constraints) && text != null)

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.{
 }
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.options.{DeltaNames, PmeOptions}
 import io.pmeparquet.spark.rules.{FormatOptions, ResolvedFactory}
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName, GuardSetting, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -48,7 +48,7 @@ private[spark] object DeltaRules {
   def requireSilent(session: SparkSession, table: DeltaTable): Unit = {
     val protection = new DeltaRules(session).protection
     protection.requireSilentPartitions(table)
-    protection.requireSilentTexts(table)
+    protection.requireSilentTexts(table, always = true)
   }
 }
 
@@ -125,7 +125,9 @@ private final class DeltaRules(session: SparkSession) {
   /** Delta gives properties to its files' writers, and no options. */
   private def requireNoKeys(node: LogicalPlan): Unit = {
     val names = FormatOptions.writes(node).flatMap(_.options.keys)
-    val keys = names.filter(name => DeltaTable.lower(name).startsWith(PmeOptions.ParquetPrefix))
+    val keys = names.filter { name =>
+      DeltaTable.lower(name).startsWith(PmeOptions.ParquetPrefix) || DeltaNames.concerns(name)
+    }
     if (keys.nonEmpty) throw PmeErrors.deltaOptions(keys.distinct.sorted)
   }
 

@@ -114,18 +114,22 @@ private[delta] object DeltaTable {
     name.contains('.') && !lower(name).startsWith("delta.") && !isOwn(name)
 
   /** The name that parquet-java has for a property, in lower case. */
-  private def javas(name: String): String = DeltaNames.javas(name).getOrElse(lower(name))
+  def javas(name: String): String = DeltaNames.javas(name).getOrElse(lower(name))
 
   /** Whether the property says how files are encrypted. The crypto factory looks for the prefix in these letters only. */
   def isOwn(name: String): Boolean =
     DeltaNames.javas(name).isDefined ||
       name.startsWith(PmeOptions.ParquetPrefix) && Own.contains(lower(name))
 
-  /** The properties that say how files are encrypted, by parquet-java's names. */
-  def ofFiles(properties: Map[String, String]): Map[String, String] =
-    properties.collect {
-      case (name, value) if isOwn(name) => DeltaNames.javas(name).getOrElse(name) -> value
-    }
+  /** The properties that say how files are encrypted, by parquet-java's names, however they and their values are spelt. */
+  def meaning(properties: Map[String, String]): Map[String, Any] = properties.collect {
+    case (name, value) if isOwn(name) =>
+      javas(name) -> (if (javas(name) == ColumnKeysName) columnKeys(value).getOrElse(value) else value)
+  }
+
+  private def columnKeys(text: String) =
+    try Some(ColumnKeys.parse(text).entries.map(entry => entry.masterKeyId -> entry.pattern.names).toSet)
+    catch { case _: PmeException => None }
 
   def isGuarded(name: String): Boolean = Guarded.exists(lower(name).startsWith)
 

@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.delta
 
+import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -7,6 +8,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
 import org.apache.spark.sql.types.DataType
 
+import io.pmeparquet.options.DeltaNames
 import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -86,9 +88,13 @@ private[delta] final class SessionTable(users: SparkSession, table: String) exte
     else Option(detail.select("clusteringColumns").head().getSeq[String](0)).toSeq.flatten
   }
 
-  /** Changes properties, each of the two kinds in one commit. */
-  def alter(changed: Map[String, String], removed: Seq[String]): Unit =
-    DeltaKeys.change(session, path, changed, removed)
+  /** Sets properties, and removes others in a second commit. */
+  def alter(changed: Map[String, String], removed: Seq[String]): Unit = {
+    // Delta does not know the names of its draft yet. The table has them.
+    if (changed.keys.exists(DeltaNames.concerns)) session.conf.set(Arbitrary, "true")
+    if (changed.nonEmpty) DeltaKeys.change(session, path, changed, Nil)
+    if (removed.nonEmpty) DeltaKeys.change(session, path, Map.empty, removed)
+  }
 
   override def rewrite(order: Option[String], text: String): (Long, Long) = {
     // Delta refuses to order by a column without statistics, and an encrypted one has none.
@@ -180,6 +186,7 @@ private[delta] object SessionTable {
   private val Partitions = "spark.databricks.delta.snapshotPartitions"
   private val DeltasPartitions = 50
   private val PlaintextFiles = "pme-parquet.plaintextFiles"
+  private val Arbitrary = "spark.databricks.delta.allowArbitraryProperties.enabled"
   private val Marks = "_pme_encrypting"
   private val DeltasPath = "delta\\.`(.*)`".r
 
@@ -195,7 +202,7 @@ private[delta] object SessionTable {
     /** Its live files, with the columns of the action `add`. */
     def files: DataFrame = DeltaClasses.ask(snapshot, "allFiles").asInstanceOf[Dataset[_]].toDF()
 
-    def paths: Set[String] = files.select("path").collect().map(_.getString(0)).toSet
+    def paths: Set[String] = files.select("path").toLocalIterator().asScala.map(_.getString(0)).toSet
 
     /** The number of files that were removed, and that VACUUM has not deleted yet as far as the log says. */
     def removed: Long = DeltaClasses.ask(snapshot, "tombstones").asInstanceOf[Dataset[_]].count()
