@@ -62,6 +62,10 @@ class PmeException(
 
 object PmeException {
 
+  /** The failure of which somebody else has told the condition's name and the text; none if there is no such condition. */
+  private[pmeparquet] def named(condition: String, text: String): Option[PmeException] =
+    Condition.all.find(_.name == condition).map(new PmeException(_, text.stripPrefix(s"[$condition] ")))
+
   /** The first of our exceptions in the chain of causes: Spark and Parquet wrap exceptions. */
   def find(failure: Throwable): Option[PmeException] =
     causes(failure).collectFirst { case ours: PmeException => ours }

@@ -143,7 +143,7 @@ private[keys] object KeyMessages {
     if (in.readBoolean()) Right(read) else Left(failure(text(in), text(in)))
 
   private def failure(condition: String, problem: String) =
-    new PmeException(Condition.all.find(_.name == condition).getOrElse(Condition.KmsUnavailable), problem)
+    PmeException.named(condition, problem).getOrElse(new PmeException(Condition.KmsUnavailable, problem))
 
   private def option[A](out: DataOutputStream, value: Option[A])(write: A => Unit): Unit = {
     out.writeBoolean(value.isDefined)

@@ -282,14 +282,20 @@ class ObjectStoreSuite extends TableSuite {
     assertEquals(table.bucket.changes, 0)
   }
 
-  test("a read whose version expires meanwhile fails, and has no fewer files") {
-    val table = new Table("s3a", MemoryStore.Conditional)
+  /** Reads the files of a version that has expired since a reader found it. */
+  private def readExpired(table: Table, meanwhile: () => Unit = () => ()): Unit = {
     table.seal(1)
     val snapshots = table.reader
     val version = snapshots.newest().get
     table.seal(2)
     table.expire(keep = 1)
+    meanwhile()
     refused(Damaged, "has expired", "Run")(snapshots.files(version))
+    ()
+  }
+
+  test("a read whose version expires meanwhile fails, and has no fewer files") {
+    readExpired(new Table("s3a", MemoryStore.Conditional))
   }
 
   /** While a listing looks at the files that it has named: a version is published, and the one that it has named expires. */
@@ -309,12 +315,6 @@ class ObjectStoreSuite extends TableSuite {
 
   test("a version has expired whatever becomes of newer ones while they are listed") {
     val table = new Table("s3a", MemoryStore.Conditional)
-    table.seal(1)
-    val snapshots = table.reader
-    val version = snapshots.newest().get
-    table.seal(2)
-    table.expire(keep = 1)
-    replaceWhenNamed(table)
-    refused(Damaged, "has expired", "Run")(snapshots.files(version))
+    readExpired(table, () => replaceWhenNamed(table))
   }
 }

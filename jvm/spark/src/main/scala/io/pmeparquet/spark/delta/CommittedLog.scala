@@ -5,16 +5,17 @@ import java.net.URI
 import java.util.concurrent.{Callable, Executors}
 
 import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.file.EncryptedFiles
 import io.pmeparquet.spark.admin.LoggedFiles
 import io.pmeparquet.spark.rules.ResolvedFactory
 import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}
+import io.pmeparquet.PmeErrors
 
 /**
  * One file that Delta writes through [[io.pmeparquet.delta.PmeLogStore]]: a commit, a checkpoint in JSON, or a note of
@@ -56,18 +57,18 @@ private[pmeparquet] final class CommittedLog(file: Path, conf: Configuration) {
     .orElse(SparkSession.getDefaultSession)
     .getOrElse(throw PmeErrors.deltaUnknown(table.toString, "a writer without a Spark session"))
 
-  private def guarded(table: Path, lines: Seq[String], version: Option[Long]) = {
-    new ResolvedFactory(session(table)).requireSession(table.toString)
-    val guard = new CommitGuard(
-      new DeltaSettings(conf),
-      before(session(table), table, version),
-      DeltaKeys.isAllowed(table),
-      files => firstReadable(table, files),
-      paths => sources(table, paths)
-    )
-    try guard.checked(lines, version)
-    catch { case refused: PmeException if version.contains(0L) => removeEmptyLog(); throw refused }
-  }
+  private def guarded(table: Path, lines: Seq[String], version: Option[Long]) =
+    try {
+      new ResolvedFactory(session(table)).requireSession(table.toString)
+      val guard = new CommitGuard(
+        new DeltaSettings(conf),
+        before(session(table), table, version),
+        DeltaKeys.isAllowed(table),
+        files => firstReadable(table, files),
+        paths => sources(table, paths)
+      )
+      guard.checked(lines, version)
+    } catch { case NonFatal(failed) if version.contains(0L) => removeEmptyLog(); throw failed }
 
   /** Delta has made directories by now, and would take a table without a version for a damaged one. */
   private def removeEmptyLog(): Unit = {

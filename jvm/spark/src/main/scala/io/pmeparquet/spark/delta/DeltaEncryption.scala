@@ -16,7 +16,7 @@ import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.admin.{LoggedFiles, TableFunctions}
-import io.pmeparquet.spark.admin.job.Progress
+import io.pmeparquet.spark.admin.job.{FileFailure, Progress}
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
@@ -97,14 +97,8 @@ object DeltaEncryption {
    * @param other number of files with a footer or a column that has another key than it is to have, or none; or with a
    *   column that the table does not have
    * @param shown number of files that the log has statistics of protected columns for
-   * @param unknown the first failure, if files could not be opened
    */
-  private[delta] final case class FilesFound(
-      files: Long,
-      other: Long,
-      shown: Long,
-      unknown: Option[PmeException]
-  ) {
+  private[delta] final case class FilesFound(files: Long, other: Long, shown: Long) {
 
     /** Whether all files are as they are to be. */
     def isClean: Boolean = other == 0 && shown == 0
@@ -139,11 +133,11 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
   private val before = table.version
   private val session = table.session
   private val clustering = table.clustering
-  private val settings = new SessionOptions(table.path, table.configuration)
+  private val settings = new SessionOptions(table.path, table.configuration, options)
   private val plan = {
     // The table as it will be, as far as it is known without a plan: a session that cannot write has no use for one.
-    DeltaRules.requireSession(session, withKeys(settings.footerKey(options)))
-    DeltaKeyPlan.of(session, before.table, clustering, settings.effective(options))
+    DeltaRules.requireSession(session, withKeys(settings.footerKey))
+    DeltaKeyPlan.of(session, before.table, clustering, settings.effective)
   }
   DeltaRules.requireSilent(session, withKeys(plan.properties))
   // Also those that the session allows: what is tried below has the keys alone.
@@ -209,7 +203,6 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
     // Before the look: no rewrite gives a column keys that the plan does not know.
     requireUnchanged(now)
     val found = look(now)
-    found.unknown.foreach(failed => throw failed)
     if (found.isClean && !(old.nonEmpty && now.paths.exists(old))) (now, found, rewritten)
     else if (attempt == Attempts) throw unfinished(table.path, found, rewritten.size)
     else rewrite(old, rewritten ++ rewriting.rewrite(plan.order.filter(_ => clustering.isEmpty)), attempt + 1)
@@ -241,7 +234,7 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
       now.table.partitionColumns != before.table.partitionColumns
     ) throw PmeErrors.deltaChanged(table.path)
 
-  /** Opens the footers of a version's live files, on executors. */
+  /** Opens the footers of a version's live files, on executors. If one does not open, that is the failure of the run. */
   private def look(version: SessionTable.Version): FilesFound = {
     val files = version.files.select("path", "size", "modificationTime").collect().toSeq
     val listed = files.map { row =>
@@ -260,20 +253,15 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
     }
     val keys = plan.keysOf(version.table)
     val opened = LoggedFiles.looked(session, listed, settings.kms).map(_._2)
-    val unknown = opened.collectFirst {
-      case Left(failed) => problem(failed.condition, failed.message)
-      case Right(use @ FileUse(_, _, None)) =>
+    val other = opened.count {
+      case Right(use @ FileUse(_, _, Some(_))) => !fits(use, keys, plan.footerKey)
+      case Right(use) =>
         val why = use.uses.flatMap(_.problem).headOption.getOrElse(Condition.DamagedFile.name)
-        problem(why, s"${table.path}: a live file could not be opened with the session's KMS: $why")
+        throw FileFailure(why, s"${table.path}: a live file did not open with the session's KMS: $why").raised
+      case Left(failed) => throw failed.raised
     }
-    val known = opened.collect { case Right(use) if use.columns.isDefined => use }
-    FilesFound(files.size, known.count(!fits(_, keys, plan.footerKey)), shown, unknown)
+    FilesFound(files.size, other, shown)
   }
-
-  private def problem(condition: String, message: String) = new PmeException(
-    Condition.all.find(_.name == condition).getOrElse(Condition.DamagedFile),
-    message.stripPrefix(s"[$condition] ")
-  )
 
   private def resultOf(
       now: SessionTable.Version,
@@ -319,9 +307,10 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
 }
 
 /** What a session's configuration says of encryption, and whether the options of a run agree with it. */
-private final class SessionOptions(table: String, conf: Configuration) {
+private final class SessionOptions(table: String, conf: Configuration, options: Map[String, String]) {
   import SessionOptions._
 
+  private val byName = PrefixedOptions.once(options.toSeq)
   private val own = valuesIn(PmeOptions.FactoryPrefix)
   private val javas = valuesIn(PmeOptions.ParquetPrefix)
 
@@ -346,36 +335,33 @@ private final class SessionOptions(table: String, conf: Configuration) {
   }
 
   /** The table's property for the footer key, if there is one. */
-  def footerKey(options: Map[String, String]): Map[String, String] = {
-    val byName = options.map { case (name, value) => DeltaTable.lower(name) -> value }
+  def footerKey: Map[String, String] =
     Seq("footerkey", "uniformkey")
       .flatMap(byName.get)
       .headOption
       .orElse(ConfiguredKeys.of(conf).footer)
       .map(DeltaTable.FooterKeyName -> _)
       .toMap
-  }
 
   /**
    * The options of a write that Delta does: those for the table, and the session's KMS.
    *
    * @throws io.pmeparquet.PmeException if the session has other values than these options, and they count more
    */
-  def effective(options: Map[String, String]): Map[String, String] = {
-    val once = PrefixedOptions.once(options.toSeq)
-    if (once.contains("uniformkey") && Seq("footerkey", "columnkeys").exists(once.contains))
+  def effective: Map[String, String] = {
+    if (byName.contains("uniformkey") && Seq("footerkey", "columnkeys").exists(byName.contains))
       throw Settings.uniformAndOthers
     options.foreach { case (name, value) => requireSame(name, value) }
     OfColumns.find(name => own.contains(DeltaTable.lower(name))).foreach { name =>
       throw PmeErrors.deltaOfSession(table, PmeOptions.FactoryPrefix + name)
     }
-    val footer = footerKey(options).values.headOption.getOrElse(throw PmeErrors.deltaWithoutLogKey(table))
+    val footer = footerKey.values.headOption.getOrElse(throw PmeErrors.deltaWithoutLogKey(table))
     own.get("footerkey").filter(_ != footer).foreach(_ => throw differs("footerKey"))
     val ofTable = for {
-      (name, value) <- options
-      declared <- OfTables.find(_.equalsIgnoreCase(name)) if declared != "uniformKey"
-    } yield declared -> value
-    ofTable ++ Map("footerKey" -> footer, "keyManagement" -> "envelope") ++ kms
+      name <- OfTables if name != "uniformKey"
+      value <- byName.get(DeltaTable.lower(name))
+    } yield name -> value
+    ofTable.toMap ++ Map("footerKey" -> footer, "keyManagement" -> "envelope") ++ kms
   }
 
   private def requireSame(name: String, value: String): Unit = {

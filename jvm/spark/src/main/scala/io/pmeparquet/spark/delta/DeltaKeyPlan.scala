@@ -5,9 +5,10 @@ import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnKeys, LeafColumn}
 import io.pmeparquet.spark.admin.{PlannedColumn, WritePlan}
+import io.pmeparquet.spark.admin.job.FileFailure
+import io.pmeparquet.PmeErrors
 
 /**
  * Which key each column of a Delta table is to have, and what of it stays readable. ''Driver only.''
@@ -40,20 +41,18 @@ private[delta] final case class DeltaKeyPlan(
   }
 
   /** Whether columns without a key of their own are under the footer key. */
-  def isComplete: Boolean = properties.contains(DeltaKeyPlan.Complete)
+  def isComplete: Boolean = properties.contains(DeltaTable.CompleteName)
 
   /** The top-level columns, by the names that the log has in lower case, of which no part has a key. */
   def readable: Set[String] = {
     val (hidden, open) = stored.toSeq.partition(_._2.isDefined)
     def tops(found: Seq[(String, Option[String])]) =
-      found.map { case (name, _) => ColumnKeys.parsePattern(name).names.head.text }.toSet
+      found.map { case (name, _) => DeltaKeyPlan.topOf(name) }.toSet
     tops(open) -- tops(hidden)
   }
 }
 
 private[delta] object DeltaKeyPlan {
-  val Complete = "parquet.encryption.complete.columns"
-  private val Algorithm = "parquet.encryption.algorithm"
   val StatisticsColumns = "delta.dataSkippingStatsColumns"
   val IndexedColumns = "delta.dataSkippingNumIndexedCols"
   private val DefaultIndexed = 32
@@ -64,7 +63,6 @@ private[delta] object DeltaKeyPlan {
     "delta.rowTracking.materializedRowCommitVersionColumnName"
   )
   private val Simple = """[\w.*@#$-]+"""
-  private val Physical = "delta.columnMapping.physicalName"
   private val json = new ObjectMapper().registerModule(DefaultScalaModule)
 
   /**
@@ -97,7 +95,7 @@ private[delta] object DeltaKeyPlan {
       keys,
       leaves(files).map(one => DeltaTable.lower(one.name) -> one.key).toMap,
       propertiesOf(options, patterns),
-      statisticsOf(table, keys, clustering),
+      statisticsOf(table, keys, open, clustering),
       if (chosen.isEmpty) keys.map(_._1) else chosen,
       orderOf(table, open)
     )
@@ -112,10 +110,7 @@ private[delta] object DeltaKeyPlan {
       options: Map[String, String]
   ): WritePlan = {
     val made = WritePlan.of(session, schema, partitions, options)
-    made.refusals.headOption.foreach { refused =>
-      val condition = Condition.all.find(_.name == refused.condition).getOrElse(Condition.Unsupported)
-      throw new PmeException(condition, refused.message.stripPrefix(s"[${refused.condition}] "))
-    }
+    made.refusals.headOption.foreach(refused => throw FileFailure(refused.condition, refused.message).raised)
     made.unmatched.headOption.foreach { one =>
       throw PmeErrors.unknownColumn(one.pattern, made.columns.map(_.name))
     }
@@ -150,9 +145,9 @@ private[delta] object DeltaKeyPlan {
     val named = if (patterns.isEmpty) Map.empty else Map(DeltaTable.ColumnKeysName -> text)
     val complete =
       if (patterns.isEmpty || options.get("unlistedColumns").contains("plaintext")) Map.empty
-      else Map(Complete -> "true")
+      else Map(DeltaTable.CompleteName -> "true")
     Map(DeltaTable.FooterKeyName -> options("footerKey")) ++ named ++ complete ++
-      options.get("algorithm").map(Algorithm -> _)
+      options.get("algorithm").map(DeltaTable.AlgorithmName -> _)
   }
 
   /** A leaf column that is in no list or map. */
@@ -187,6 +182,7 @@ private[delta] object DeltaKeyPlan {
   private def statisticsOf(
       table: DeltaTable,
       keys: Seq[(String, Option[String])],
+      open: Set[String],
       clustering: Seq[String]
   ): Seq[String] = {
     val able = leavesOf(table).filter(_.hasBounds)
@@ -209,7 +205,6 @@ private[delta] object DeltaKeyPlan {
     }
     // Delta's properties name whole columns, so a struct with a protected field has no statistics.
     val hidden = keys.collect { case (name, Some(_)) => DeltaTable.lower(topOf(name)) }.toSet
-    val open = keys.collect { case (name, None) => name }.toSet
     now.filter(leaf => open(leaf.name) && !hidden(DeltaTable.lower(leaf.path.head))).map(_.inProperty)
   }
 
@@ -222,7 +217,7 @@ private[delta] object DeltaKeyPlan {
 
   /** A schema with the names that files have. */
   def inFiles(schema: StructType): StructType = StructType(schema.map { field =>
-    field.copy(name = nameInFiles(field), dataType = inFiles(field.dataType))
+    field.copy(name = DeltaTable.nameInFiles(field), dataType = inFiles(field.dataType))
   })
 
   private def inFiles(kind: DataType): DataType = kind match {
@@ -233,8 +228,5 @@ private[delta] object DeltaKeyPlan {
   }
 
   private def inFiles(schema: StructType, column: String): String =
-    schema.find(_.name == column).fold(column)(nameInFiles)
-
-  private def nameInFiles(field: StructField) =
-    if (field.metadata.contains(Physical)) field.metadata.getString(Physical) else field.name
+    schema.find(_.name == column).fold(column)(DeltaTable.nameInFiles)
 }

@@ -19,19 +19,11 @@ private[delta] object DeltaKeys {
     Option(allowed.get).exists(_.toUri.getPath == table.toUri.getPath)
 
   /**
-   * Changes properties of the table at a path, each of the two kinds in one commit.
+   * Changes properties of the table at a path in one commit.
    *
-   * @param changed the values by name
-   * @param removed the names of others
+   * @param changes of one kind: Delta makes a commit for each kind, in an order by chance
    */
-  def change(
-      session: SparkSession,
-      path: String,
-      changed: Map[String, String],
-      removed: Seq[String]
-  ): Unit = {
-    val changes = removed.map(TableChange.removeProperty) ++
-      changed.map { case (name, value) => TableChange.setProperty(name, value) }
+  def change(session: SparkSession, path: String, changes: Seq[TableChange]): Unit = if (changes.nonEmpty) {
     // By reflection: it is a class in Spark 4.1, and an interface in Spark 4.2.
     val manager = DeltaClasses.ask(session.sessionState, "catalogManager")
     val catalog =

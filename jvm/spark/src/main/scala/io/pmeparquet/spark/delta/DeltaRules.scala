@@ -9,10 +9,11 @@ import org.apache.spark.sql.execution.datasources.{
   InsertIntoDataSourceCommand,
   SaveIntoDataSourceCommand
 }
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.{DeltaNames, PmeOptions}
-import io.pmeparquet.spark.rules.{FormatOptions, ResolvedFactory}
+import io.pmeparquet.spark.rules.{FormatOptions, PlanFields, ResolvedFactory}
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName, GuardSetting, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -37,7 +38,7 @@ private[spark] object DeltaRules {
 
   def check(session: SparkSession, plan: LogicalPlan): Unit = PmeSparkException.translated {
     val rules = new DeltaRules(session)
-    (plan +: plan.subqueriesAll).foreach(_.foreach(rules.check))
+    PlanFields.nodes(plan).foreach(rules.check)
   }
 
   /** Refuses a session that would write the table's files in plaintext, or commit without the guard. */
@@ -66,7 +67,12 @@ private final class DeltaRules(session: SparkSession) {
       valueOf(save.options, "path").foreach(path => requireWrite(saved(path, save), save))
     case stream: WriteToStream => streamed(stream).foreach(requireWrite(_, stream))
     case create: V2CreateTablePlan => planned(create).foreach(requireCreation(_, create))
-    case other if isCommand(other) => targetsOf(other).foreach(requireSession)
+    case other if isCommand(other) =>
+      val targets = targetsOf(other)
+      // It may make a table, as CONVERT TO DELTA does, and Delta reads files before the commit.
+      if (targets.isEmpty && DeltaTable.isTable(other))
+        protection.requireFactory(new DeltaTable(other.nodeName, Map.empty, new StructType, Nil))
+      targets.foreach(requireSession)
     case _ => ()
   }
 

@@ -91,9 +91,7 @@ private[delta] final class DeltaTable(
     namesOf(field).exists(top.namesColumn(_, caseSensitive = false))
   }
 
-  private def namesOf(field: StructField) = field.name +:
-    (if (field.metadata.contains(DeltaTable.Physical)) Seq(field.metadata.getString(DeltaTable.Physical))
-     else Nil)
+  private def namesOf(field: StructField) = Seq(field.name, DeltaTable.nameInFiles(field)).distinct
 }
 
 private[delta] object DeltaTable {
@@ -101,11 +99,17 @@ private[delta] object DeltaTable {
   val ColumnKeysName = "parquet.encryption.column.keys"
   val FooterKeyName = "parquet.encryption.footer.key"
   val UniformKeyName = "parquet.encryption.uniform.key"
+  val AlgorithmName = "parquet.encryption.algorithm"
+  val CompleteName = "parquet.encryption.complete.columns"
   private val KeyNames = SettingNames.OfKeys.toSet
 
   // These name keys and an algorithm, and no place or code.
-  private val Own = KeyNames ++ Set("parquet.encryption.algorithm", "parquet.encryption.complete.columns")
+  private val Own = KeyNames ++ Set(AlgorithmName, CompleteName)
   private val Guarded = Seq("parquet.", PmeOptions.FactoryPrefix, DeltaNames.Prefix)
+
+  /** The name of a column in files and in the log: another one under column mapping. */
+  def nameInFiles(field: StructField): String =
+    if (field.metadata.contains(Physical)) field.metadata.getString(Physical) else field.name
 
   def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 

@@ -6,6 +6,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Dataset, SparkSession}
+import org.apache.spark.sql.connector.catalog.TableChange
 import org.apache.spark.sql.types.DataType
 
 import io.pmeparquet.options.DeltaNames
@@ -92,8 +93,8 @@ private[delta] final class SessionTable(users: SparkSession, table: String) exte
   def alter(changed: Map[String, String], removed: Seq[String]): Unit = {
     // Delta does not know the names of its draft yet. The table has them.
     if (changed.keys.exists(DeltaNames.concerns)) session.conf.set(Arbitrary, "true")
-    if (changed.nonEmpty) DeltaKeys.change(session, path, changed, Nil)
-    if (removed.nonEmpty) DeltaKeys.change(session, path, Map.empty, removed)
+    val set = changed.toSeq.map { case (name, value) => TableChange.setProperty(name, value) }
+    Seq(set, removed.map(TableChange.removeProperty)).foreach(DeltaKeys.change(session, path, _))
   }
 
   override def rewrite(order: Option[String], text: String): (Long, Long) = {

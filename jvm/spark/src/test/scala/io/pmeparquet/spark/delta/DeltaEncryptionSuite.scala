@@ -58,7 +58,7 @@ class DeltaEncryptionSuite extends munit.FunSuite {
     for (
       (made, key) <- Seq(
         plan(footerName, columnsName) -> None,
-        plan(footerName, columnsName, DeltaKeyPlan.Complete -> "true") -> Some("footer"),
+        plan(footerName, columnsName, DeltaTable.CompleteName -> "true") -> Some("footer"),
         plan(footerName) -> Some("footer")
       )
     )
@@ -79,7 +79,7 @@ class DeltaEncryptionSuite extends munit.FunSuite {
     DeltaEncryption.unfinished("people", found, rewrites)
 
   test("four conflicts are reported as such") {
-    val failed = unfinished(FilesFound(3, 0, 0, None), 0)
+    val failed = unfinished(FilesFound(3, 0, 0), 0)
     assertEquals(failed.condition, Condition.Unsupported)
     val text = failed.getMessage
     assert(text.contains("nothing was rewritten"), text)
@@ -89,13 +89,13 @@ class DeltaEncryptionSuite extends munit.FunSuite {
   }
 
   test("files that are not rotated are reported as such") {
-    val failed = unfinished(FilesFound(3, 0, 0, None), 4)
+    val failed = unfinished(FilesFound(3, 0, 0), 4)
     assertEquals(failed.condition, Condition.Unsupported)
     assert(failed.getMessage.contains("files from before are still live"))
   }
 
   test("files that stay plaintext are reported as such") {
-    val failed = unfinished(FilesFound(3, 2, 1, None), 4)
+    val failed = unfinished(FilesFound(3, 2, 1), 4)
     assertEquals(failed.condition, Condition.PlaintextFile)
     assert(failed.getMessage.contains("after 4 rewrites, 2 live files are plaintext"), failed.getMessage)
   }

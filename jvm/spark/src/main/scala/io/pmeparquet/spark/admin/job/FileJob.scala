@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.admin.job
 
+import java.io.IOException
+
 import scala.reflect.ClassTag
 import scala.util.control.NonFatal
 
@@ -12,7 +14,12 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.PmeException
 
 /** Why the work on a file failed: a condition of ours, or the class of the exception. ''Crosses the wire.'' */
-private[spark] final case class FileFailure(condition: String, message: String)
+private[spark] final case class FileFailure(condition: String, message: String) {
+
+  /** The failure, to throw. */
+  def raised: Throwable =
+    PmeException.named(condition, message).getOrElse(new IOException(s"$condition: $message"))
+}
 
 private[spark] object FileFailure {
   def of(failed: Throwable): FileFailure = PmeException.find(failed) match {

@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.copy.InPlaceManifest
 import io.pmeparquet.parquet.files.{Found, OwnFiles, ResumableTable, StagedTable}
@@ -42,7 +42,7 @@ private[migration] final class OrcMigrationRun(
   def run(): MigratedTable = {
     requireFree()
     val looked = look()
-    looked.failures.headOption.foreach { case (_, failure) => throw OrcMigrationRun.raised(failure) }
+    looked.failures.headOption.foreach { case (_, failure) => throw failure.raised }
     val schema = columns(looked)
     val planning =
       new MigrationPlanning(session, looked.source, FileRows.withoutChars(schema), looked.facts, writeOptions)
@@ -216,14 +216,6 @@ private[migration] object OrcMigrationRun {
    */
   def ofContent(options: Map[String, String]): Map[String, String] =
     options.filterNot { case (name, _) => OfConnection(name.toLowerCase(Locale.ROOT)) }
-
-  /** The failure of a file, to throw. */
-  def raised(failure: FileFailure): Throwable =
-    Condition.all.find(_.name == failure.condition) match {
-      case Some(condition) =>
-        new PmeException(condition, failure.message.stripPrefix(s"[${condition.name}] "))
-      case None => new java.io.IOException(s"${failure.condition}: ${failure.message}")
-    }
 }
 
 /**
@@ -298,7 +290,7 @@ private final class OrcMigrationJob(
     val done = FileJob.eachWhole(session, readConf, files)(_.from.length) { (file, conf) =>
       step.counting(file.from.length)(copy.migrate(file, conf))
     }
-    done.collectFirst { case (_, Left(failure)) => throw OrcMigrationRun.raised(failure) }
+    done.collectFirst { case (_, Left(failure)) => throw failure.raised }
     done.collect { case (_, Right(one)) => one }
   }
 
