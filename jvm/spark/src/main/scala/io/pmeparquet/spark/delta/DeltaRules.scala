@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.delta
 
 import org.apache.spark.sql.catalyst.analysis.{ResolvedIdentifier, ResolvedTable}
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.connector.catalog.{Table, TableCatalog}
@@ -161,6 +162,9 @@ private final class DeltaRules(session: SparkSession) {
         .flatMap {
           case plan: LogicalPlan => plan.collect { case one => DeltaTable.of(one) }.flatten
           case table: Table if DeltaTable.isTable(table) => Seq(DeltaTable.ofTable(table))
+          // CLONE has the properties of its source, and makes directories before it opens the source's log.
+          case made: CatalogTable =>
+            Seq(new DeltaTable("new table", made.properties, made.schema, made.partitionColumnNames))
           case _ => Nil
         }
     }
