@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.delta.delta_definitions import clones, connectors, definitions, frames, partitions, statistics, tags
 from tests.delta.delta_evolutions import changes, checked, evolutions, mapped_operations, stream
 from tests.delta.delta_redactions import PREDICATES, redactions
 from tests.delta.delta_tables import CANARY, KEYS, SILENT, Job, attempt, collected, new_table, session, without_factory
 from tests.delta.delta_versions import constraints, spellings, versions
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def conditions(job: Job) -> None:
@@ -204,6 +208,42 @@ def mapping(job: Job) -> None:
         job.note(f"{mode} other", f"DELETE FROM {made} WHERE id = 7")
 
 
+def concurrent(job: Job) -> None:
+    """Let writers change a table at once, each by its own protected value, again where Delta finds a conflict."""
+    table = job.table("concurrent", ", 'delta.checkpointInterval' = '3'")
+    with ThreadPoolExecutor(WRITERS) as pool:
+        done = list(pool.map(partial(_write, job, table), range(WRITERS)))
+    job.done["writers"] = done
+    job.note("written at once", f"SELECT id, ssn, name FROM {table} WHERE id >= {FIRST_WRITER} ORDER BY id")
+
+
+def _write(job: Job, table: str, writer: int) -> list[str]:
+    spark = job.spark.newSession()
+    value = f"{CANARY}-writer-{writer}"
+    return [
+        _until_done(spark, statement)
+        for statement in (
+            f"INSERT INTO {table} VALUES ({FIRST_WRITER + writer}, '{value}', true, 'x')",
+            f"UPDATE {table} SET name = 'z' WHERE ssn = '{value}'",
+            f"MERGE INTO {table} t USING (SELECT '{value}' AS ssn) s ON t.ssn = s.ssn AND t.ssn = '{value}' "
+            "WHEN MATCHED THEN UPDATE SET name = concat(name, 'm')",
+        )
+    ]
+
+
+def _until_done(spark: SparkSession, statement: str) -> str:
+    for _ in range(TRIES):
+        try:
+            spark.sql(statement).collect()
+        except Exception as failed:  # noqa: BLE001 what Delta raises has many classes
+            if "concurrent" not in str(failed).lower():
+                return str(failed)
+        else:
+            return "done"
+    return "conflicts"
+
+
+WRITERS, FIRST_WRITER, TRIES = 4, 100, 20
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 CREATED = (partitions, statistics, frames, definitions, constraints, clones, tags, connectors, spellings, versions)
 OTHERS = (operations, checkpoints, mapping, mapped_operations, evolutions, redactions)
@@ -223,7 +263,7 @@ COMMITTED = [
     "replace",
     "invented",
 ]
-PARTS = {part.__name__: part for part in (conditions, properties, *CREATED, *OTHERS)}
+PARTS = {part.__name__: part for part in (conditions, properties, concurrent, *CREATED, *OTHERS)}
 
 
 def main() -> None:

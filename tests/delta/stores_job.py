@@ -57,7 +57,7 @@ def life(job: InStore) -> None:
     job.note("append", f"INSERT INTO {table} SELECT id, concat('{CANARY}-', id), false, 'y' FROM range(4, 8, 1, 1)")
     job.note("update", f"UPDATE {table} SET name = 'z' WHERE id = 1")
     job.note("delete", f"DELETE FROM {table} WHERE id = 2")
-    job.note("refused", f"DELETE FROM {table} WHERE ssn = '{CANARY}-1'")
+    job.note("delete by value", f"DELETE FROM {table} WHERE ssn = '{CANARY}-5'")
     new = f"SELECT id, concat('{CANARY}-', id) AS ssn FROM VALUES (3L), (9L) AS v(id)"
     job.note(
         "merge",

@@ -19,7 +19,7 @@ pytestmark = [
 ALL = bool(os.environ.get("PME_TEST_ALL"))
 # Delta's own work takes two minutes: `make test-all` has it.
 RUNS = {
-    **dict.fromkeys(["operations", "versions", "clones", "redactions"], ALL),
+    **dict.fromkeys(["concurrent", "operations", "versions", "clones", "redactions"], ALL),
     "connectors": SPARK_VERSION >= (4, 0),
     # tests/delta/test_searched.py has them.
     "mapped_operations": False,
@@ -73,6 +73,16 @@ def test_texts_that_name_protected_columns_are_refused(ran: Ran) -> None:
 def test_a_commit_that_no_code_names_shows_nothing(ran: Ran) -> None:
     assert ran.done["invented"] == "done"
     assert ran.done["history"] == [f"('INVENTED STATEMENT', '{REDACTED}')"]
+
+
+@all_only
+def test_writers_at_once_lose_nothing_and_show_nothing(ran: Ran) -> None:
+    assert ran.done["writers"] == [["done"] * 3] * delta_job.WRITERS
+    rows = [(delta_job.FIRST_WRITER + writer, f"{delta_tables.CANARY}-writer-{writer}") for writer in range(4)]
+    assert ran.done["written at once"] == [f"({at}, '{value}', 'zm')" for at, value in rows]
+    assert_encrypted(ran, "concurrent")
+    logs = (ran.tables / "concurrent" / "_delta_log").glob("*.json")
+    assert sum(REDACTED in log.read_text() for log in logs) == 2 * delta_job.WRITERS
 
 
 def test_a_session_may_keep_texts(ran: Ran) -> None:
