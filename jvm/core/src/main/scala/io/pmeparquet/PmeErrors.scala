@@ -8,7 +8,7 @@ import io.pmeparquet.Condition._
  * `error-conditions.json` declares them, and the build makes a method of each. Here are those whose text depends on what
  * is known, and warnings. Parameters named `why` are clauses without a full stop, `remedy` is one or more sentences.
  */
-object PmeErrors extends DeclaredErrors with DeltaErrors {
+object PmeErrors extends DeclaredErrors {
 
   // ---- options
 

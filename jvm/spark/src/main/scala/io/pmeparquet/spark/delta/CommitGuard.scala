@@ -90,7 +90,7 @@ private[delta] final class CommitGuard(
           name == "add" && hasText(fields, "stats")
         }
       )
-        throw PmeErrors.deltaConversion()
+        throw PmeErrors.deltaConversion
     }
 
   private final class Evaluation(after: DeltaTable, actions: Seq[(String, ObjectNode)]) {
