@@ -85,7 +85,7 @@ object OrcTail {
   )
 }
 
-/** @param keys each of which opens the column: mostly one, none if it is not encrypted */
+/** @param keys any one opens the column: mostly one, none if it is not encrypted */
 final case class OrcProtection private[tail] (column: OrcType, keys: Seq[OrcKey])
 
 /**

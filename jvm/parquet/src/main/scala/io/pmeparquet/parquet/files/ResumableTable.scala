@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.{PmeErrors, Sha256}
 
 /**
- * A table that appears all at once, whose writing a later run continues. Tasks write to a hidden directory beside its
+ * A table that appears all at once, whose writing a later run continues. Tasks write to a hidden directory next to its
  * place. A file of an attempt that is complete and verified moves to the staged table there; when all files are, that moves
  * to the target, as of a [[StagedTable]].
  *
@@ -65,7 +65,7 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
    * Moves a complete file of an attempt to the staged table, unless there is one: to replace it would leave a gap, in which
    * [[publish]] could move the table without it.
    *
-   * @return whether it was moved. If not, the caller decides whether the one that is there is as good
+   * @return whether it was moved. If not, the caller decides whether the existing one is as good
    */
   def keep(written: Path, file: String, conf: Configuration): Boolean = {
     requireRunning(conf)
