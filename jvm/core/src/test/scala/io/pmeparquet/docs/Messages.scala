@@ -240,7 +240,7 @@ private object Messages {
     out.toString
   }
 
-  /** `source.describe` is told as a describe; where there is no such name, as a value. */
+  /** `source.describe` becomes a describe; if there is no such name, a value. */
   private def nameOf(value: String): String = value match {
     case ForReader(name) => Audience.Python.getClass.getMethod(name).invoke(Audience.Python).toString
     case _ => lastNameOf(value)

@@ -53,7 +53,7 @@ abstract class TableSuite extends FunSuite {
 
   protected def digest(text: String): Array[Byte] = Sha256.ofBytes(text.getBytes(UTF_8))
 
-  /** @param content what tells one state of the file from another */
+  /** @param content what differs between two states of the file */
   protected def file(path: String, content: Int = 0): SealedFile = SealedFile(
     path,
     1000L + content,
