@@ -395,7 +395,7 @@ def test_a_table_function_in_python_looks_at_its_arguments(spark: SparkSession) 
     assert spark.sql(f"SELECT id, again, ssn FROM {VIEW}, LATERAL twice(string(id))").count() == 2
 
 
-def test_a_stream_is_judged_by_the_columns_that_it_uses(spark: SparkSession, path: str) -> None:
+def test_a_stream_is_checked_by_the_columns_that_it_uses(spark: SparkSession, path: str) -> None:
     def rows(key: str) -> int:
         counts: list[int] = []
         source = spark.readStream.format(FORMAT).options(**options(Guarded(REFUSED))).schema("id bigint, ssn string")
@@ -417,7 +417,7 @@ def test_rows_are_made_and_chosen_by_nulls_where_conditions_may_see_them(spark: 
     assert lenient.selectExpr("CASE WHEN ssn = 'a' THEN 1 ELSE 2 END").collect() == [(2,)]
 
 
-def test_cached_data_is_judged_by_what_makes_and_chooses_rows_too(seen: DataFrame) -> None:
+def test_cached_data_is_checked_by_what_makes_and_chooses_rows_too(seen: DataFrame) -> None:
     with caching(seen.select("id", "ssn", "tags").orderBy("ssn", "id")) as cached:
         assert cached.count() == 1
         for query in (
