@@ -120,7 +120,7 @@ def test_check_finds_nothing_readable_in_live_files(ran: Ran, step: str) -> None
 @all_only
 def test_nothing_is_readable_after_the_advice_was_followed(ran: Ran) -> None:
     result = ran.result("cleaned")
-    # The search finds what is there before.
+    # The search finds values in plaintext before.
     assert any("_delta_log" in found for found in ran.done["cleaned before"])
     assert any(".parquet" in found for found in ran.done["cleaned before"])
     assert [step.split()[-1] for step in ran.done if step.startswith("cleaned: ")] == [

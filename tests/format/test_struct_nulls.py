@@ -137,7 +137,7 @@ def test_with_its_key_each_column_gives_the_same_answer(spark: SparkSession, tab
     for selected in (["id", "closed IS NULL"], ["count(closed)", "count(s)"], ["*"]):
         assert rows(ours.selectExpr(*selected)) == rows(plain.selectExpr(*selected))
 
-    # A scan that reads one column of a struct does not stand in for another one of the same table.
+    # A scan that reads one column of a struct does not replace another one of the same table.
     def joined(frame: DataFrame) -> DataFrame:
         return frame.where("s IS NOT NULL").select("id").join(frame.where("id >= 0").select("id", "s"), "id")
 

@@ -1,4 +1,4 @@
-"""`deniedColumns`: readers are told what is masked, no key is asked for twice, and other failures stay errors."""
+"""`deniedColumns`: readers learn what is masked, no key is asked for twice, and other failures stay errors."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def meanwhile(step: Callable[[], None]) -> Callable[[], bool]:
 
 
 def read(spark: SparkSession, table: str) -> int | None:
-    """Return how many whole writes a new session reads; None if it is refused, and told what to do."""
+    """Return how many whole writes a new session reads; None if it is refused, and the error says what to do."""
     try:
         rows = ids(spark.newSession(), table, snapshot="require")
     except pme.PmeError as error:

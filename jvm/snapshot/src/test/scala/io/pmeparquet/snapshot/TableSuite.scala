@@ -37,7 +37,7 @@ abstract class TableSuite extends FunSuite {
   protected def namesIn(root: LocalPath): Set[String] =
     Option(snapshotsOf(root).toFile.list).fold(Set.empty[String])(_.toSet)
 
-  /** Master keys, each of which follows from its name. */
+  /** Master keys, made from their names. */
   private def secret(names: Seq[String]) =
     new Secret(names.map(name => s"$name=${Base64.getEncoder.encodeToString(digest(name))}").mkString("\n"))
 

@@ -10,7 +10,7 @@ import munit.FunSuite
 class KmsLoginSuite extends FunSuite {
   private val seconds = new AtomicLong
 
-  /** A login of which it is written down whether the token before was refused; `issue` says what comes of each. */
+  /** A login that records whether the token before was refused; `issue` makes each result. */
   private class Logins(limitMillis: Long = 20000)(issue: Int => KmsLogin.Pass) {
     val asked = ArrayBuffer.empty[Boolean]
     private val issuer = new KmsLogin.Issuer {

@@ -47,7 +47,7 @@ class SealRuleSuite extends FunSuite {
     new TableSnapshot(Version(manifest, "abcdef0123456789")(seal), files.toVector)
   }
 
-  /** The differences, where all files that are there had to be opened. */
+  /** The differences, if all existing files had to be opened. */
   private def found(before: Option[TableSnapshot], there: SealedFile*): SealedDifferences =
     SealedDifferences.of(new Path("file:/t"), before, Vector.empty, there.toVector)
 
