@@ -12,7 +12,7 @@ import java.nio.channels.ClosedByInterruptException
  * No text and no parameter holds a key, a secret or a tag.
  *
  * @param messages ''where: what happened: why.'', by audience
- * @param remedies what to do, by audience; empty if the message says it
+ * @param remedies what to do, by audience; empty if the message has it
  * @param parameters of the message, by name
  */
 class PmeException(

@@ -138,7 +138,7 @@ final class AwsCalls {
   }
 
   /**
-   * Gets credentials before the call: in the call, the SDK would not show which of the two failed.
+   * Gets credentials before the call: a failure in the call would not show whether the credentials or the KMS failed.
    * It waits without a limit for some sources of credentials, a process for instance.
    */
   private KmsClient clientFor(String keyId, Deadline deadline) {

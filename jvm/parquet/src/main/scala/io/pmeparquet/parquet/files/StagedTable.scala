@@ -16,7 +16,7 @@ import io.pmeparquet.{PmeErrors, UnfinishedFile}
 import io.pmeparquet.material.MaterialFile
 
 /**
- * A table that appears all at once: tasks write to a hidden directory at its side. When all are done, a rename moves
+ * A table that appears all at once: tasks write to a hidden directory next to it. When all are done, a rename moves
  * that directory there, or, where directories do not move in one step, [[UnfinishedCopy]] moves its files. A run that is
  * killed before leaves only hidden files that the next run removes.
  *

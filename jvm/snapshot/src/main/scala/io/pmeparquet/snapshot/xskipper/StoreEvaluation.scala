@@ -24,7 +24,7 @@ private[pmeparquet] trait SketchLookup {
  * what is different in a store: it does not count nulls, its bounds of floating-point columns may leave out NaN, and its
  * Bloom filters are Spark's. For one thread.
  *
- * @param conditions a row must fulfil each; without NOT (`LogicalInverseRewriter`)
+ * @param conditions without NOT (`LogicalInverseRewriter`); a row must fulfil each
  * @param types of the columns, by their paths in the conditions
  */
 private[pmeparquet] final class StoreEvaluation(
