@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pme_parquet._delta.opened import Opener
     from pme_parquet._storage import Found, Storage, WholeStorage
 
-# What Delta writes into files in addition to the columns of the schema.
+# What Delta writes into files beside the columns of the schema.
 _CHANGE_TYPE = "_change_type"
 _ROW_TRACKING = "delta.rowTracking.materialized"
 MAX_FILES = 1_000_000

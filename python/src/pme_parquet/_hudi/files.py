@@ -21,7 +21,7 @@ _MAGIC = 8
 _PARQUET, _LOG, _ORC, _HFILE = (b"PAR1", b"PARE"), b"#HUDI#", b"ORC", b"DATABLK*"
 _AVRO = b"Obj\x01"
 _OWN, _TIMELINE, _TABLE = ".hoodie/", ".hoodie/timeline/", ".hoodie/metadata/"
-# Schemas: Hudi keeps all old versions.
+# Schemas, of which all old versions are kept.
 _SCHEMAS, _TEMPORARY = ".hoodie/.schema/", ".hoodie/.temp/"
 _PARTITION = ".hoodie_partition_metadata"
 # What a dropped part of the metadata table is renamed to.

@@ -85,7 +85,7 @@ class _Search:
         """Adds all findings."""
         for file in self._looked:
             self._file(file)
-            # Next to a file whose directories are the same.
+            # Beside a file whose directories are the same.
             if file.what == "other":
                 continue
             for column, whole in metadata.directories(file.file, self._partitions):

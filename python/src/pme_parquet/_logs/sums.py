@@ -1,4 +1,4 @@
-"""Files of checksums that Hadoop's local file system writes next to others."""
+"""Files of checksums that Hadoop's local file system writes beside others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SUMS = b"crc\x00"
 
 
 def is_sums(storage: Storage, found: Found) -> bool:
-    """Whether it is what Hadoop's local file system writes next to each file: CRC32 of 512 bytes each."""
+    """Whether it is what Hadoop's local file system writes beside each file: CRC32 of 512 bytes each."""
     if not (found.name.startswith(".") and found.name.endswith(".crc")):
         return False
     return storage.read(found.path, 0, len(_SUMS)) == _SUMS
