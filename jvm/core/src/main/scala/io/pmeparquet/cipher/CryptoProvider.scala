@@ -153,13 +153,6 @@ object CryptoProvider {
   }
 }
 
-/** Creates the JCE's ciphers: a [[CryptoProvider]], or one that has not yet passed its self-test. */
-trait CipherSource {
-  def name: String
-  private[cipher] def gcm(): Cipher
-  private[cipher] def ctr(): Cipher
-}
-
 /**
  * Known answers that a provider must give before it is used. GCM: test cases 4 and 16 of McGrew and Viega's submission to
  * NIST, with keys of 128 and 256 bits. CTR: the same, because GCM encrypts with CTR (SP 800-38D §7.1).

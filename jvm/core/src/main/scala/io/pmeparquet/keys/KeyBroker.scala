@@ -29,7 +29,7 @@ final class KeyBroker private[keys] (
     with Serializable {
   import KeyRequest._
 
-  override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, LentKey]] =
+  override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, IssuedKey]] =
     KeyMessages.keysOf(ask(Unwrap(keys, where)), keys.size, where)
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
@@ -38,7 +38,7 @@ final class KeyBroker private[keys] (
   override def directKey(keyId: String, where: String): Option[AesKey] =
     KeyMessages.directOf(ask(Direct(keyId, where)), where).fold(failed => throw failed, identity)
 
-  override def kek(masterKeyId: String, bits: Int, where: String): LentKek =
+  override def kek(masterKeyId: String, bits: Int, where: String): IssuedKek =
     KeyMessages.kekOf(ask(Kek(masterKeyId, bits, where)), where).fold(failed => throw failed, identity)
 
   private def ask(request: KeyRequest) =
@@ -51,11 +51,11 @@ object KeyBroker {
 
   /** What another process of the application needs to use a broker, or why there is none. It holds the broker's id. */
   def handedOver(broker: Either[PmeException, Option[KeyBroker]]): Array[Byte] =
-    KeyMessages.bytesOfBroker(broker)
+    KeyMessages.bytesOfBroker(broker.map(_.map(one => BrokerAddress(one.id, one.describe, one.instance))))
 
   /** @param route from this process to the broker */
   def taken(message: Array[Byte], route: KeyRoute): Either[PmeException, Option[KeyBroker]] =
-    KeyMessages.deskOf(message, route)
+    KeyMessages.brokerOf(message).map(_.map(at => new KeyBroker(at.id, route, at.describe, at.instance)))
 }
 
 /**

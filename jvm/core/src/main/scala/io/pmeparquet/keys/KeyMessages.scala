@@ -20,6 +20,9 @@ private[keys] object KeyRequest {
   final case class Kek(masterKeyId: String, bits: Int, where: String) extends KeyRequest
 }
 
+/** What another process needs to use a broker. It holds the broker's id. */
+private[keys] final case class BrokerAddress(id: Secret, describe: String, instance: (String, String))
+
 private[keys] object KeyMessages {
   import KeyRequest._
 
@@ -28,8 +31,8 @@ private[keys] object KeyMessages {
   private val DirectCode = 3
   private val KekCode = 4
 
-  def bytesOf(deskId: String, request: KeyRequest): Array[Byte] = written { out =>
-    text(out, deskId)
+  def bytesOf(brokerId: String, request: KeyRequest): Array[Byte] = written { out =>
+    text(out, brokerId)
     request match {
       case Unwrap(keys, _) =>
         out.writeByte(UnwrapCode)
@@ -73,16 +76,16 @@ private[keys] object KeyMessages {
     broker -> request
   }
 
-  def bytesOfKeys(answers: Seq[Either[PmeException, LentKey]]): Array[Byte] = written { out =>
+  def bytesOfKeys(answers: Seq[Either[PmeException, IssuedKey]]): Array[Byte] = written { out =>
     answers.foreach(either(out, _) { lent =>
       bytes(out, lent.key.insecureBytes)
       out.writeLong(lent.millis)
     })
   }
 
-  def keysOf(message: Array[Byte], count: Int, where: String): Seq[Either[PmeException, LentKey]] =
+  def keysOf(message: Array[Byte], count: Int, where: String): Seq[Either[PmeException, IssuedKey]] =
     readBy(message)(in =>
-      List.fill(count)(either(in)(new LentKey(AesKey.of(bytes(in), where), in.readLong())))
+      List.fill(count)(either(in)(new IssuedKey(AesKey.of(bytes(in), where), in.readLong())))
     )
 
   def bytesOfText(answer: Either[PmeException, String]): Array[Byte] =
@@ -97,7 +100,7 @@ private[keys] object KeyMessages {
   def directOf(message: Array[Byte], where: String): Either[PmeException, Option[AesKey]] =
     readBy(message)(in => either(in)(option(in)(AesKey.of(bytes(in), where))))
 
-  def bytesOfKek(answer: Either[PmeException, LentKek]): Array[Byte] = written { out =>
+  def bytesOfKek(answer: Either[PmeException, IssuedKek]): Array[Byte] = written { out =>
     either(out, answer) { kek =>
       bytes(out, kek.id)
       bytes(out, kek.key.insecureBytes)
@@ -105,19 +108,19 @@ private[keys] object KeyMessages {
     }
   }
 
-  def kekOf(message: Array[Byte], where: String): Either[PmeException, LentKek] =
-    readBy(message)(in => either(in)(new LentKek(bytes(in), AesKey.of(bytes(in), where), text(in))))
+  def kekOf(message: Array[Byte], where: String): Either[PmeException, IssuedKek] =
+    readBy(message)(in => either(in)(new IssuedKek(bytes(in), AesKey.of(bytes(in), where), text(in))))
 
-  def bytesOfBroker(answer: Either[PmeException, Option[KeyBroker]]): Array[Byte] = written { out =>
+  def bytesOfBroker(answer: Either[PmeException, Option[BrokerAddress]]): Array[Byte] = written { out =>
     either(out, answer)(option(out, _) { broker =>
       Seq(broker.id.insecureValue, broker.describe, broker.instance._1, broker.instance._2)
         .foreach(text(out, _))
     })
   }
 
-  def deskOf(message: Array[Byte], route: KeyRoute): Either[PmeException, Option[KeyBroker]] =
+  def brokerOf(message: Array[Byte]): Either[PmeException, Option[BrokerAddress]] =
     readBy(message)(in =>
-      either(in)(option(in)(new KeyBroker(new Secret(text(in)), route, text(in), text(in) -> text(in))))
+      either(in)(option(in)(BrokerAddress(new Secret(text(in)), text(in), text(in) -> text(in))))
     )
 
   private def readBy[A](message: Array[Byte])(read: DataInputStream => A): A =

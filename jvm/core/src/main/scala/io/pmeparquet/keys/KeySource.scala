@@ -6,18 +6,18 @@ import io.pmeparquet.{AesKey, PmeException}
 final case class WrappedKey(masterKeyId: String, wrapped: String, kekId: Option[String])
 
 /** @param millis how long it may be used before the source must be asked again */
-final class LentKey(val key: AesKey, val millis: Long)
+final class IssuedKey(val key: AesKey, val millis: Long)
 
 /**
  * A key-encryption key that processes of one application share for their writes.
  *
  * @param wrapped under a master key
  */
-final class LentKek(val id: Array[Byte], val key: AesKey, val wrapped: String)
+final class IssuedKek(val id: Array[Byte], val key: AesKey, val wrapped: String)
 
 /** Makes key-encryption keys. Failures are those of [[Kms]]. */
 trait KekSource {
-  def kek(masterKeyId: String, bits: Int, where: String): LentKek
+  def kek(masterKeyId: String, bits: Int, where: String): IssuedKek
 }
 
 /**
@@ -37,7 +37,7 @@ trait KeySource {
    *
    * @return for each key, in order, the unwrapped key or the reason why there is none
    */
-  def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, LentKey]]
+  def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, IssuedKey]]
 
   def wrap(key: AesKey, masterKeyId: String, where: String): String
 

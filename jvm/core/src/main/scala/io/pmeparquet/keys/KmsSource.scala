@@ -30,10 +30,10 @@ final class KmsSource(
   override def describe: String = kms.describe
   override def instance: (String, String) = kms.instanceId -> kms.instanceUrl
 
-  override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, LentKey]] = {
+  override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, IssuedKey]] = {
     val outcomes = outcomesOf(keys.distinct, where, Map.empty)
     keys.map(outcomes(_) match {
-      case Right(Lent(key, until)) => Right(new LentKey(key, (until - now()).max(0)))
+      case Right(Lent(key, until)) => Right(new IssuedKey(key, (until - now()).max(0)))
       case Left(refusal) => Left(refusal.failure.movedTo(where, from = refusal.where))
     })
   }

@@ -98,7 +98,7 @@ object Rewrapping {
   /** The new form of a key, or why it could not be wrapped. */
   type Answer = Either[PmeException, WrappedKey]
 
-  private final case class Job(key: WrappedKey, lent: LentKey, masterKeyId: String) {
+  private final case class Job(key: WrappedKey, lent: IssuedKey, masterKeyId: String) {
 
     /** The old and the new master key. */
     def way: (String, String) = key.masterKeyId -> masterKeyId

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicLong
 import java.util.Base64
 
 import io.pmeparquet.{AesKey, RecentValues}
-import io.pmeparquet.keys.{KekSource, KeySource, KmsSource, LentKek}
+import io.pmeparquet.keys.{IssuedKek, KekSource, KeySource, KmsSource}
 
 /** Wraps the data keys of files (envelope encryption). One per write job. */
 trait DataKeyWrapper {
@@ -118,14 +118,14 @@ final class SharedKeks(
     lifetimeMillis: Long,
     now: () => Long = RecentValues.monotonicMillis
 ) extends KekSource {
-  private val made = new RecentValues[(String, Int), LentKek](SharedKeks.MaxKept, lifetimeMillis, now)
+  private val made = new RecentValues[(String, Int), IssuedKek](SharedKeks.MaxKept, lifetimeMillis, now)
   private val random = new SecureRandom
 
-  override def kek(masterKeyId: String, bits: Int, where: String): LentKek = made.get(masterKeyId -> bits) {
+  override def kek(masterKeyId: String, bits: Int, where: String): IssuedKek = made.get(masterKeyId -> bits) {
     val key = AesKey.random(bits, random)
     val id = new Array[Byte](KeyMaterial.KekIdBytes)
     random.nextBytes(id)
-    new LentKek(id, key, source.wrap(key, masterKeyId, where))
+    new IssuedKek(id, key, source.wrap(key, masterKeyId, where))
   }
 
   /** Forgets expired keys. */

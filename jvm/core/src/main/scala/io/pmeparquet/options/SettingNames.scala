@@ -55,7 +55,7 @@ object SettingNames {
       val rest = name.drop(prefix.length)
       val right = prefix + rest
       if (prefix == PmeOptions.FactoryPrefix) {
-        if (!UnknownOptions.isKnown(rest)) throw misspelt(name, prefix + nearest(rest, ours))
+        if (!ParquetNames.isOption(rest)) throw misspelt(name, prefix + nearest(rest, ours))
         if (name != right) throw misspelt(name, right)
       } else
         javas.find(_.equalsIgnoreCase(name)) match {

@@ -9,17 +9,13 @@ import io.pmeparquet.{PmeErrors, PmeException, Spelling}
  * begin with `kms` or are a typo away from one of ours.
  */
 object UnknownOptions {
-  private val ours: Seq[String] =
-    (PmeOptions.all.map(_.name) ++ PmeOptions.all.flatMap(ParquetNames.of(_))).distinct
-  private val known: Set[String] = ours.map(lower).toSet
+  private val ours: Seq[String] = ParquetNames.ofOptions
 
   /** Options of other sources with a name similar to ours, which generic code passes to every source. */
   private val Namesakes = Set("header")
 
   /** ORC's own options, such as `orc.mask`. */
   private val OfOrc = "orc."
-
-  def isKnown(name: String): Boolean = known.contains(lower(name))
 
   /** For an option of a read or write. */
   def check(name: String): Unit = {
@@ -32,7 +28,7 @@ object UnknownOptions {
     if (SettingNames.hasSparkPrefix(name) && SettingNames.concerns(name))
       throw PmeErrors.unknownOption("option", name, SettingNames.bare(name))
     SettingNames.check(name)
-    if (!known.contains(text) && !Namesakes.contains(text) && !text.startsWith(OfOrc)) {
+    if (!ParquetNames.isOption(name) && !Namesakes.contains(text) && !text.startsWith(OfOrc)) {
       val isOurs = text.startsWith("kms")
       // For speed, as every option of every query is checked: a larger difference in length is not a typo.
       val near = if (isOurs) ours else ours.filter(one => math.abs(one.length - name.length) <= MostSlips)

@@ -35,7 +35,7 @@ class KeyBrokerSuite extends FunSuite {
 
   private val toRead = KeyGrants.toRead(_ => false)
   private def wrapped(key: AesKey, id: String) = WrappedKey(id, static.wrap(key, id, "t"), None)
-  private def failure(answer: Either[PmeException, LentKey]) = answer.left.toOption.map(_.getCondition())
+  private def failure(answer: Either[PmeException, IssuedKey]) = answer.left.toOption.map(_.getCondition())
 
   test("keys come in the order they were asked for, with their time, and refusals among them") {
     var clock = 0L
@@ -144,7 +144,7 @@ class KeyBrokerSuite extends FunSuite {
     val source = new KmsSource(kms, 60000)
     val keys = (1 to 10).map(n => wrapped(AesKey.random(128, random), if (n % 2 == 0) "a" else "b"))
     val threads = Executors.newFixedThreadPool(8)
-    val ask: Callable[Seq[Either[PmeException, LentKey]]] =
+    val ask: Callable[Seq[Either[PmeException, IssuedKey]]] =
       () => source.unwrap(random.ints(5, 0, 10).toArray.map(keys(_)).toSeq, "t")
     try threads.invokeAll(Seq.fill(100)(ask).asJava).forEach(done => assert(done.get.forall(_.isRight)))
     finally threads.shutdown()

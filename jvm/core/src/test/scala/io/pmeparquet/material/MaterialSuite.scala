@@ -6,7 +6,7 @@ import java.security.SecureRandom
 import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeException}
-import io.pmeparquet.keys.{CountingKms, HeldKeys, KeySource, Kms, KmsSource, LentKey, WrappedKey}
+import io.pmeparquet.keys.{CountingKms, HeldKeys, KeySource, Kms, KmsSource, IssuedKey, WrappedKey}
 
 /** Key material and key metadata, and keys wrapped and unwrapped by way of them. */
 class MaterialSuite extends FunSuite {
@@ -63,8 +63,8 @@ class MaterialSuite extends FunSuite {
   private def forgetful(kms: Kms): KeySource = new KeySource {
     override def describe: String = kms.describe
     override def instance: (String, String) = ("", "")
-    override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, LentKey]] =
-      keys.map(one => Right(new LentKey(kms.unwrap(one.wrapped, one.masterKeyId, where), 1000)))
+    override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, IssuedKey]] =
+      keys.map(one => Right(new IssuedKey(kms.unwrap(one.wrapped, one.masterKeyId, where), 1000)))
     override def wrap(key: AesKey, id: String, where: String): String = kms.wrap(key, id, where)
     override def directKey(id: String, where: String): Option[AesKey] = kms.directKey(id, where)
   }

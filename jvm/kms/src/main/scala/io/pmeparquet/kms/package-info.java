@@ -6,7 +6,7 @@
  *
  * To add a KMS, say `kms=foo`, as a class that implements parquet-java's `KmsClient` (the usual way; AWS is an
  * example):
- *  1. Options: declare `kms.foo.*` in `options/KmsClientOptions` of core, add them to `kmsOptions` in
+ *  1. Options: declare `kms.foo.*` in `options/KmsOptions` of core, add them to `kmsOptions` in
  *     `options/KmsOptions`, and name `foo` in the description of the option `kms` there.
  *  2. Register: an entry in `options/ClientKind` of core. `KmsAccess` reads it; it needs no change.
  *  3. The class: in Java, `io.pmeparquet.kms.foo.FooKmsClient` in a module `jvm/kms-foo`, if it has a jar of its own (in

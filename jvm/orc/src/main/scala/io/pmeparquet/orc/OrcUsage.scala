@@ -7,7 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.material.KeyMaterial
-import io.pmeparquet.orc.tail.{OrcTail, OrcVariant}
+import io.pmeparquet.orc.tail.{OpenedOrc, OrcVariant}
 import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
 import io.pmeparquet.PmeException
 
@@ -29,7 +29,7 @@ object OrcUsage {
 
   /** @throws io.pmeparquet.PmeException if the file is damaged */
   def of(path: Path, length: Long, conf: Configuration): FileUse = {
-    val tail = OrcTail.read(path, length, conf)
+    val tail = OpenedOrc.tailOf(path, length, conf)
     val (encrypted, readable) = tail.protection.partition(_.keys.nonEmpty)
     val ofKey = encrypted.flatMap(one => one.keys.map(_ -> one)).groupBy(_._1)
     val uses = tail.variants.groupBy(_.key).toSeq.sortBy(_._1.display).map { case (key, variants) =>

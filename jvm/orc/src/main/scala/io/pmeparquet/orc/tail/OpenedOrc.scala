@@ -1,9 +1,9 @@
 package io.pmeparquet.orc.tail
 
-import java.io.{Closeable, EOFException}
+import java.io.Closeable
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker, Path}
+import org.apache.hadoop.fs.Path
 
 /**
  * An ORC file that is open to be looked at: it is opened once for its end and the footers of its stripes. For one thread.
@@ -14,7 +14,7 @@ final class OpenedOrc(val path: Path, val length: Long, conf: Configuration) ext
   private val bytes = new OrcBytes(path, length, conf)
 
   /** @throws io.pmeparquet.PmeException if the file is damaged or contradicts itself */
-  lazy val tail: OrcTail = OrcTail.read(path, length, bytes)
+  lazy val tail: OrcTail = TailReader.read(path, length, bytes)
 
   /**
    * Checks the stripes that begin in a part of the file, as ORC's reader chooses them ([[StripeCheck]]).
@@ -41,34 +41,16 @@ final class OpenedOrc(val path: Path, val length: Long, conf: Configuration) ext
 
 object OpenedOrc {
 
+  /**
+   * @param length of the file, in bytes, as listed: ORC's reader must be given the same
+   * @throws io.pmeparquet.PmeException if the file is damaged or contradicts itself
+   */
+  def tailOf(path: Path, length: Long, conf: Configuration): OrcTail = using(path, length, conf)(_.tail)
+
   /** Opens a file, and closes it after this use. */
   def using[A](path: Path, length: Long, conf: Configuration)(use: OpenedOrc => A): A = {
     val file = new OpenedOrc(path, length, conf)
     try use(file)
     finally file.close()
   }
-}
-
-/** Reads parts of one file; the caller has bounded their lengths. For one thread. */
-private[tail] final class OrcBytes(path: Path, fileLength: Long, conf: Configuration) extends Closeable {
-  private var stream: FSDataInputStream = _
-
-  def read(offset: Long, length: Int): Array[Byte] = {
-    if (offset < 0 || length < 0 || offset > fileLength - length)
-      throw Damage(s"the file has $fileLength bytes, but refers to $length bytes from $offset on")
-    if (stream == null) stream = path.getFileSystem(conf).open(path)
-    val bytes = new Array[Byte](length)
-    try fill(offset, bytes)
-    catch { case cut: EOFException => throw new Damage("the data ends too early", cause = cut) }
-    bytes
-  }
-
-  private def fill(offset: Long, bytes: Array[Byte]): Unit =
-    // Hadoop's checksummed file systems reopen the file and its checksums for each read by position.
-    if (stream.getWrappedStream.isInstanceOf[FSInputChecker]) {
-      stream.seek(offset)
-      stream.readFully(bytes)
-    } else stream.readFully(offset, bytes)
-
-  override def close(): Unit = if (stream != null) stream.close()
 }

@@ -1,5 +1,7 @@
 package io.pmeparquet.orc.tail
 
+import java.nio.charset.StandardCharsets.US_ASCII
+
 import org.apache.orc.OrcProto
 
 /**
@@ -26,6 +28,9 @@ final class OrcStripe private[tail] (
 
 private[tail] object OrcStripe {
 
+  /** How a file begins. */
+  val Magic: Array[Byte] = "ORC".getBytes(US_ASCII)
+
   /**
    * The stripes, which follow each other between the file's magic and `bodyEnd`.
    *
@@ -40,7 +45,7 @@ private[tail] object OrcStripe {
   ): IndexedSeq[OrcStripe] = {
     Damage.require(stated.size < OrcLimits.Id, s"it has ${stated.size} stripes")
     val stripes = IndexedSeq.newBuilder[OrcStripe]
-    var end = TailReader.Magic.length.toLong
+    var end = Magic.length.toLong
     var encryptionId = 0L
     var keys = IndexedSeq.empty[Array[Byte]]
     stated.zipWithIndex.foreach { case (one, id) =>

@@ -1,6 +1,5 @@
 package io.pmeparquet.orc.tail
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 /**
@@ -54,35 +53,6 @@ final class OrcTail private[tail] (
 
   override def toString: String =
     s"$file: ${types.size} columns, ${stripes.size} stripes, $rows rows, ${variants.size} encryption variants"
-}
-
-object OrcTail {
-
-  /**
-   * @param length of the file, in bytes, as listed: ORC's reader must be given the same
-   * @throws io.pmeparquet.PmeException if the file is damaged or contradicts itself
-   */
-  def read(path: Path, length: Long, conf: Configuration): OrcTail =
-    OpenedOrc.using(path, length, conf)(_.tail)
-
-  private[tail] def read(path: Path, length: Long, bytes: OrcBytes): OrcTail =
-    Damage.of(path.toString)(if (length == 0) empty(path) else new TailReader(path, length, bytes).read())
-
-  /** Hive writes such files for tables without rows, and ORC's reader accepts them. */
-  private def empty(path: Path) = new OrcTail(
-    path,
-    0,
-    0,
-    OrcCompression(OrcCompression.None, 0),
-    "0.12",
-    OrcTypes.empty,
-    IndexedSeq.empty,
-    None,
-    0,
-    Map.empty,
-    0,
-    0
-  )
 }
 
 /** @param keys any one opens the column: mostly one, none if it is not encrypted */

@@ -1,7 +1,5 @@
 package io.pmeparquet.orc.tail
 
-import java.nio.charset.StandardCharsets.US_ASCII
-
 import scala.collection.mutable
 import scala.collection.JavaConverters._
 
@@ -13,6 +11,7 @@ import org.apache.orc.OrcProto
  * they state is compared with each other, and with where the file has room for it.
  */
 private[tail] final class TailReader(path: Path, length: Long, bytes: OrcBytes) {
+  import OrcStripe.Magic
   import TailReader._
 
   def read(): OrcTail = {
@@ -101,10 +100,28 @@ private[tail] final class TailReader(path: Path, length: Long, bytes: OrcBytes) 
 }
 
 private[tail] object TailReader {
-  val Magic: Array[Byte] = "ORC".getBytes(US_ASCII)
 
   /** One read mostly has it all; ORC's reader begins with as much. */
   private val FirstBytes = 16 * 1024
+
+  def read(path: Path, length: Long, bytes: OrcBytes): OrcTail =
+    Damage.of(path.toString)(if (length == 0) empty(path) else new TailReader(path, length, bytes).read())
+
+  /** Hive writes such files for tables without rows, and ORC's reader accepts them. */
+  private def empty(path: Path) = new OrcTail(
+    path,
+    0,
+    0,
+    OrcCompression(OrcCompression.None, 0),
+    "0.12",
+    OrcTypes.empty,
+    IndexedSeq.empty,
+    None,
+    0,
+    Map.empty,
+    0,
+    0
+  )
 }
 
 /**
@@ -116,7 +133,7 @@ private final class PostScript(found: OrcProto.PostScript, val ownBytes: Int, fi
   import PostScript._
 
   Damage.require(
-    !found.hasMagic || found.getMagicBytes.toByteArray.sameElements(TailReader.Magic),
+    !found.hasMagic || found.getMagicBytes.toByteArray.sameElements(OrcStripe.Magic),
     "its postscript has another magic than ORC"
   )
   requireRoom()
@@ -163,7 +180,7 @@ private final class PostScript(found: OrcProto.PostScript, val ownBytes: Int, fi
       footer <= OrcLimits.FooterBytes,
       s"the length of its footer is $footer bytes; with this heap size at most ${OrcLimits.FooterBytes} are parsed"
     )
-    val left = fileLength - ownBytes - TailReader.Magic.length
+    val left = fileLength - ownBytes - OrcStripe.Magic.length
     val most = left.max(0).min(OrcLimits.TailBytes.toLong)
     val lengths = Seq(footer, found.getMetadataLength, found.getStripeStatisticsLength)
     // Each by itself first, so that the sum cannot overflow.

@@ -90,7 +90,7 @@ object OrcFiles {
     new Path(file.toUri)
   }
 
-  def tail(path: Path): OrcTail = OrcTail.read(path, length(path), conf)
+  def tail(path: Path): OrcTail = OpenedOrc.tailOf(path, length(path), conf)
 
   /** What a file says of itself, after a look at all its stripes. */
   def checked(path: Path): OrcTail = OpenedOrc.using(path, length(path), conf) { file =>

@@ -155,7 +155,7 @@ class OrcTailSuite extends FunSuite {
   test("a listed length that is not the file's is refused") {
     val path = write("length.orc", options(keys()))
     assertEquals(
-      intercept[PmeException](OrcTail.read(path, length(path) + 10, conf)).getCondition(),
+      intercept[PmeException](OpenedOrc.tailOf(path, length(path) + 10, conf)).getCondition(),
       "PME_DAMAGED_FILE"
     )
   }

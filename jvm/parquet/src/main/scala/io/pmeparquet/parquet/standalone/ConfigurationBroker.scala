@@ -120,7 +120,7 @@ private[standalone] final class RenewedSource(lifetimeMillis: Long, open: () => 
 
   override def describe: String = source.describe
   override def instance: (String, String) = source.instance
-  override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, LentKey]] =
+  override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, IssuedKey]] =
     source.unwrap(keys, where)
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
     source.wrap(key, masterKeyId, where)

@@ -15,11 +15,11 @@ import io.pmeparquet.options.{
   Level,
   NamedKeys,
   OptionValues,
+  ParquetNames,
   PmeOptions,
   PrefixedOptions,
   SettingNames,
-  Settings,
-  UnknownOptions
+  Settings
 }
 
 /**
@@ -52,7 +52,7 @@ private[standalone] object ConfigurationOptions {
           .asScala
           .toSeq
           .map { case (name, value) => (PmeOptions.ParquetPrefix + name) -> value }
-          .filter { case (name, _) => UnknownOptions.isKnown(name) } ++ ofDelta(conf)
+          .filter { case (name, _) => ParquetNames.isOption(name) } ++ ofDelta(conf)
       )
       .filter { case (name, _) => withColumns || !OfColumns.contains(name) }
     val values = new OptionValues(Map(Level.SessionConf -> own, Level.HadoopConf -> below))

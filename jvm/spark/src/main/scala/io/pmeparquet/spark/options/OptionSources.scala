@@ -8,6 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.{
+  ParquetNames,
   PmeOptions,
   PrefixedOptions,
   SecretOptions,
@@ -27,7 +28,7 @@ private[options] final class OptionSources(session: SparkSession) {
   /** Our options among these, by their lower-case names. */
   def ours(values: Map[String, String]): Map[String, String] =
     values.collect {
-      case (name, value) if UnknownOptions.isKnown(name) && value != null => lower(name) -> value
+      case (name, value) if ParquetNames.isOption(name) && value != null => lower(name) -> value
     }
 
   /** Fails for names that were meant for us, and that nobody reads. */
@@ -36,7 +37,7 @@ private[options] final class OptionSources(session: SparkSession) {
     val own = SparkAccess.sqlConf(session).getAllConfs.toSeq.flatMap { case (name, value) =>
       SessionNames.optionOf(name).map { option =>
         if (!SessionNames.isRead(name)) throw PmeErrors.unknownOption("session conf", name, prefix + option)
-        if (!UnknownOptions.isKnown(option)) throw UnknownOptions.unknownSessionConf(name, option)
+        if (!ParquetNames.isOption(option)) throw UnknownOptions.unknownSessionConf(name, option)
         option -> value
       }
     }

@@ -15,7 +15,7 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.options.Masking
 import io.pmeparquet.orc.keys.OrcScope
-import io.pmeparquet.orc.tail.OrcTail
+import io.pmeparquet.orc.tail.OpenedOrc
 import io.pmeparquet.orc.OrcAdmission
 import io.pmeparquet.spark.options.{Asker, ConfResolver, FormatOrigin, OrcResolver}
 import io.pmeparquet.spark.read.{EncryptedFileFormat, FormatNotes, MaskedScan, SessionRules}
@@ -222,7 +222,7 @@ private object OrcSchema {
     val merges = new OrcOptions(options, sqlConf).mergeSchema
     val opened = if (merges) files else files.find(_.getLen > 0).toSeq
     if (merges) checkAll(session, opened, conf)
-    else opened.foreach(file => OrcTail.read(file.getPath, file.getLen, conf))
+    else opened.foreach(file => OpenedOrc.tailOf(file.getPath, file.getLen, conf))
     spark(opened).map { schema =>
       scope.settings.masking
         .filter(_.leavesOutSome)
@@ -235,7 +235,7 @@ private object OrcSchema {
     val shared = context.broadcast(new SerializableConfiguration(conf))
     val named = files.map(file => file.getPath.toString -> file.getLen)
     context.parallelize(named, named.size.min(context.defaultParallelism * 4).max(1)).foreach {
-      case (path, length) => OrcTail.read(new Path(path), length, shared.value.value)
+      case (path, length) => OpenedOrc.tailOf(new Path(path), length, shared.value.value)
     }
   }
 
@@ -256,7 +256,7 @@ private object OrcSchema {
     }
     val admission = new OrcAdmission(scope, wanted, caseSensitive)
     val refused = files.flatMap { file =>
-      admission.refused(OrcTail.read(file.getPath, file.getLen, conf), file.getPath.toString)
+      admission.refused(OpenedOrc.tailOf(file.getPath, file.getLen, conf), file.getPath.toString)
     }
     val names = refused.filter(one => masking.leavesOut(one.denied.condition)).map(_.wanted).toSet
     StructType(schema.filterNot(field => names(field.name)))

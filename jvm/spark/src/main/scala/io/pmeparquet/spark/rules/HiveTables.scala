@@ -13,14 +13,7 @@ import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCom
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.{
-  OrcNames,
-  PmeOptions,
-  SessionNames,
-  SettingNames,
-  TellingOptions,
-  UnknownOptions
-}
+import io.pmeparquet.options.{OrcNames, ParquetNames, PmeOptions, SessionNames, SettingNames, TellingOptions}
 import io.pmeparquet.spark.options.{OptionOrigin, TrustedTables}
 import io.pmeparquet.spark.read.EncryptedFileFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
@@ -80,7 +73,7 @@ private[spark] object HiveTables extends Rule[LogicalPlan] {
     val keys = TellingOptions.ofKeys(table.properties.keys).toSet
     val names = table.properties.keys.filter { name =>
       keys.contains(name) || (isOrc && OrcNames.concerns(name) && !table.storage.properties.contains(name)) ||
-      (isOurs && (UnknownOptions.isKnown(name) || isTelling(name) || SessionNames.optionOf(name).isDefined))
+      (isOurs && (ParquetNames.isOption(name) || isTelling(name) || SessionNames.optionOf(name).isDefined))
     }
     if (names.nonEmpty)
       throw PmeErrors.propertiesNotHeard(table.identifier.unquotedString, names.toSeq.sorted)

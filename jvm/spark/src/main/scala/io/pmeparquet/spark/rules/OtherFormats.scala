@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.streaming.sources.WriteToMicroBatchDataSou
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.options.{OrcNames, SettingNames, TellingOptions, UnknownOptions}
+import io.pmeparquet.options.{OrcNames, ParquetNames, SettingNames, TellingOptions}
 import io.pmeparquet.spark.options.{ConfResolver, LateSettings}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -168,7 +168,7 @@ private[spark] final class ResolvedFactory(session: => SparkSession) {
     val lost = options.collect {
       case (name, value) if kept.stores && isOfConfiguration(name, found) && resolved.getRaw(name) != value =>
         name
-      case (name, value) if found.ours && UnknownOptions.isKnown(name) && !isKept(name, value, kept) => name
+      case (name, value) if found.ours && ParquetNames.isOption(name) && !isKept(name, value, kept) => name
     }
     refuseUnheard(lost, s"write to '${kept.format}'", ofAppend)
   }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.types._
 
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.PmeOptions
-import io.pmeparquet.orc.tail.OrcTail
+import io.pmeparquet.orc.tail.{OpenedOrc, OrcTail}
 import io.pmeparquet.PmeException
 
 /** What fits a table, and what would lose values or columns. */
@@ -24,7 +24,7 @@ class OrcTypeFitSuite extends munit.FunSuite {
       notes.foreach { case (column, note) => kind.findSubtype(column).setAttribute(SparksType, note) }
       val to = new Path(path.toUri)
       OrcWriters.createWriter(to, OrcWriters.writerOptions(conf).setSchema(kind)).close()
-      OrcTail.read(to, Files.size(path), conf)
+      OpenedOrc.tailOf(to, Files.size(path), conf)
     } finally {
       Files.list(path.getParent).forEach(one => Files.delete(one))
       Files.delete(path.getParent)
