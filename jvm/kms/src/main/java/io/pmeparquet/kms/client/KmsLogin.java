@@ -9,7 +9,7 @@ import java.util.function.LongSupplier;
 
 /**
  * The login of a KMS client whose calls hold a token. All threads share it, and while one is under way they wait for it.
- * After a login that failed, or hangs, all calls fail in the same way for ten seconds, without another attempt.
+ * If a login fails or hangs, no other attempt is made for ten seconds: all calls fail as it did.
  */
 public final class KmsLogin {
   private static final long TOLD_NANOS = TimeUnit.SECONDS.toNanos(10);

@@ -151,7 +151,7 @@ object ClientClassKms {
       own
     }
 
-  /** The interface has one kind of refusal. The cause of any other failure shows whether network or key is missing. */
+  /** The interface knows one kind of refusal. What else it throws shows by its cause: no network, or no key. */
   private def translate(
       failed: RuntimeException,
       masterKeyId: String,

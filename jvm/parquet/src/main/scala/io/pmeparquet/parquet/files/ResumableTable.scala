@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.{PmeErrors, Sha256}
 
 /**
- * A table that appears all at once, whose writing a later run continues. Tasks write to a hidden directory next to its
+ * A table that appears all at once, whose writing a later run continues. Tasks write to a hidden directory beside its
  * place. A file of an attempt that is complete and verified moves to the staged table there; when all files are, that moves
  * to the target, as of a [[StagedTable]].
  *

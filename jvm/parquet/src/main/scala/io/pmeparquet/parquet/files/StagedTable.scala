@@ -16,7 +16,7 @@ import io.pmeparquet.{PmeErrors, UnfinishedFile}
 import io.pmeparquet.material.MaterialFile
 
 /**
- * A table that appears all at once: tasks write to a hidden directory next to it. When all are done, a rename moves
+ * A table that appears all at once: tasks write to a hidden directory beside its place. When all are done, a rename moves
  * that directory there, or, where directories do not move in one step, [[UnfinishedCopy]] moves its files. A run that is
  * killed before leaves only hidden files that the next run removes.
  *
@@ -68,7 +68,7 @@ final class StagedTable private (val target: Path, run: RunDirectory, @transient
   /**
    * Puts the table in its place, from the files of these attempts. ''Driver only.''
    *
-   * @param files the number of files in all, without key material next to them
+   * @param files the number of files in all, without key material beside them
    */
   def publish(attempts: Seq[String], files: Long, conf: Configuration): Unit = {
     val fs = target.getFileSystem(conf)
