@@ -6,7 +6,7 @@ import sbtassembly.CustomMergeStrategy
 import Versions._
 
 // The layers (docs/architecture.md): core <- kms <- parquet <- snapshot <- spark, and
-// core <- kms <- parquet <- orc <- spark. `dependsOn` is what enforces them. `iceberg` stands beside, on kms.
+// core <- kms <- parquet <- orc <- spark. `dependsOn` is what enforces them. `iceberg` is apart, on kms.
 // Each module is compiled once per Scala version; only `spark` is compiled per Spark line as well.
 
 ThisBuild / organization := "io.pmeparquet"
@@ -161,7 +161,7 @@ def connector(line: SparkLine, scala: String, suffix: String, layers: Project*) 
         // The interface of its log's stores, which has no dependency that is not Spark's.
         ("io.delta" % "delta-storage" % Versions.delta % Provided).intransitive()
       ),
-      // By which a jar tells what it is, also where there are two of them on a class path.
+      // By which a jar says what it is, also if there are two of them on a class path.
       Compile / resourceGenerators += Def.task {
         val told = (Compile / resourceManaged).value / "io" / "pmeparquet" / "spark" / "connector.properties"
         IO.write(told, s"version=${version.value}\nspark=${line.name}\nscala=${suffix.replace('_', '.')}\n")
@@ -212,7 +212,7 @@ val licenceInJar = Compile / resourceGenerators += Def.task {
 }.taskValue
 
 /**
- * A KMS client in a jar of its own, in Java, for every Spark and Scala: it is used beside the connector, whose classes it
+ * A KMS client in a jar of its own, in Java, for every Spark and Scala: it is used with the connector, whose classes it
  * calls. What it needs that Spark does not bring is in the jar, under names of ours, so that it meets no other version.
  */
 def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
@@ -281,7 +281,7 @@ lazy val kmsGcp = kmsClient(
 lazy val kmsAzure = kmsClient("azure", Nil, Nil)
 
 /**
- * Our KMSs for Iceberg, in Java, for every Spark and Scala: like a client it is used beside the connector. Iceberg is the
+ * Our KMSs for Iceberg, in Java, for every Spark and Scala: like a client it is used with the connector. Iceberg is the
  * cluster's. Nothing of it is in the jar.
  */
 lazy val iceberg = (project in file("target/modules/iceberg"))

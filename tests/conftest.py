@@ -47,7 +47,7 @@ PROCESS = os.environ.get("PME_TEST_PROCESS", sample.NEWEST if SPARK_VERSION >= N
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Let the process beside read its own files only: reading all takes ten seconds of the processor."""
+    """Let the second process read its own files only: reading all takes ten seconds of the processor."""
     if PROCESS != sample.BESIDE or collection_path.is_dir():
         return None
     return sample.rule(str(collection_path.relative_to(config.rootpath))).where != sample.BESIDE or None
@@ -56,7 +56,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what `make test` leaves to another process or to `make test-all`. Named files and folders run whole."""
     here, are_named = os.environ.get("PME_TEST_HERE"), config.args != config.getini("testpaths")
-    # The process beside leaves files that are named to the first one of its Spark.
+    # The second process leaves files that are named to the first one of its Spark.
     if os.environ.get("PME_TEST_ALL") or (not here and are_named and PROCESS != sample.BESIDE):
         return
     kept = set() if are_named and not here else sample.chosen(items, None if here else PROCESS)

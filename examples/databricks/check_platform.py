@@ -2,7 +2,7 @@
 
     python examples/databricks/check_platform.py --out target/platform
 
-On Databricks run the notebook beside this file. Elsewhere this starts a local Spark.
+On Databricks run the notebook next to this file. Elsewhere this starts a local Spark.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _PLACES = (
 _GENERATED = ROOT / "docs" / "errors.md"
 
 
-def test_no_text_tells_a_user_to_install_a_package_of_ours_from_an_index() -> None:
+def test_no_text_has_a_user_install_a_package_of_ours_from_an_index() -> None:
     assert _FROM_INDEX.search("pip install 'pme-parquet[delta]'")
     assert not _FROM_INDEX.search("pip install target/wheel/pme_parquet-0.1.0-py3-none-any.whl")
     files = {file for place in _PLACES for file in ROOT.glob(place)} - {_GENERATED}

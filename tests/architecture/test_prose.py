@@ -109,6 +109,68 @@ def test_docstrings_and_messages_are_read_on_their_lines(prose: Any) -> None:
     assert prose.literals(scala).split("\n")[:3] == ["", " _: it tells _", " well"]
 
 
+COMMENTS = """\
+/** It tells.
+  *
+  * [[tells]] and {{{
+  *   tells(1)
+  * }}} and `tells`: it tells.
+  * @param told it tells
+  */
+val url = "https://example.org/tells" // It tells.
+val text = \"\"\" // it tells
+  /* it tells */ \"\"\"
+val quote = '"' // See https://example.org/tells: it tells.
+"""
+JAVADOC = """\
+class A {
+  /**
+   * It tells, unlike {@code tells} and {@link A#tells}.
+   *
+   * @throws Told if it tells
+   */
+  String glob = "/data/*//tells*/"; /* It tells. */
+}
+"""
+SCALA_TESTS = """\
+// It tells.
+class ASuite {
+  test("it tells")(assert(a == "tells"))
+  test(
+    s"$tells: ${tells(1)} and \\"it\\" tells"
+  ) {}
+  directory.test("it tells") { at => }
+  latest("it tells")
+}
+"""
+PYTHON_TESTS = """\
+def tells(): ...
+def test_it_tells() -> None: ...
+class TestTells:
+    async def test_tells_more(self): "tells"
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "lines"),
+    [
+        ("jvm/spark/src/main/scala/A.scala", COMMENTS, [1, 5, 6, 8, 11]),
+        ("jvm/kms/src/main/java/A.java", JAVADOC, [3, 5, 7]),
+        ("jvm/core/src/main/scala/OurErrors.scala", '// It tells.\nval a = "It tells."\n', [1, 2]),
+        ("jvm/core/src/test/scala/ASuite.scala", SCALA_TESTS, [3, 5, 7]),
+        ("tests/kms/test_a.py", PYTHON_TESTS, [2, 4]),
+        ("tests/support/kms/a.py", PYTHON_TESTS, [2, 4]),
+        ("python/src/pme_parquet/a.py", '"""It tells."""\n\n\ndef test_it_tells() -> None: ...\n', [1]),
+    ],
+)
+def test_comments_and_names_of_tests_are_read_on_their_lines(
+    prose: Any, file: str, source: str, lines: list[int]
+) -> None:
+    text = prose.prose_in(Path(file), source)
+    assert len(text.split("\n")) == len(source.split("\n"))
+    assert [fault.line for fault in prose.wording(Path(file), text)] == lines
+
+
 def test_each_pattern_has_better_wording(prose: Any) -> None:
     patterns = prose.word_list()
     assert len(patterns) > 10

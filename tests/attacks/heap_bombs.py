@@ -43,7 +43,7 @@ def dense_footers() -> dict[str, bytes]:
     found = {}
     for name, (before, element) in DENSE.items():
         count = FOOTER_BYTES // len(element)
-        ends = b"\x00" * 32  # of the structs that the list stands in
+        ends = b"\x00" * 32  # of the structs around the list
         found[name] = before + b"\xfc" + varint(count) + element * count + ends
     return found
 

@@ -247,7 +247,7 @@ def test_ctrl_c_while_spark_starts_ends_every_process_that_was_started(table: Pa
     java.parent.mkdir(parents=True)
     started = table.parent / "started"
     os.mkfifo(started)
-    # Stands in for a slow JVM: it prints its process id and does not end by itself.
+    # Imitates a slow JVM: it prints its process id and does not end by itself.
     java.write_text(f"#!/bin/sh\ntrap '' INT TERM\necho $$ > {started}\nsleep 600\n")
     java.chmod(0o755)
     process = subprocess.Popen(

@@ -102,7 +102,7 @@ def test_a_keystore_stands_for_its_three_options(home: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [Given("a", "vault"), Given("a", option=["kms.keystore.PATH=b"])])
-def test_a_keystore_beside_another_kms_is_wrong_use(home: Path, given: Given) -> None:
+def test_a_keystore_and_another_kms_are_wrong_use(home: Path, given: Given) -> None:
     assert home.is_dir()
     with pytest.raises(typer.BadParameter, match="another KMS or keystore is named as well"):
         given.options()

@@ -26,7 +26,7 @@ from tests.support.storage.operations import (
     test_writes_and_reads,
 )
 from tests.support.storage.races import (
-    test_a_rotation_refuses_to_run_beside_one_that_does_something_else,
+    test_a_rotation_refuses_to_run_next_to_one_that_does_something_else,
     test_readers_meanwhile_see_the_rows_or_fail_cleanly,
     test_the_first_finished_of_two_copies_to_one_target_wins,
     test_two_that_do_the_same_at_once_lose_nothing,
@@ -60,7 +60,7 @@ __all__ = [
     "test_a_failure_that_passes",
     "test_a_migration_of_orc",
     "test_a_read_that_meets_a_fault_returns_all_or_fails",
-    "test_a_rotation_refuses_to_run_beside_one_that_does_something_else",
+    "test_a_rotation_refuses_to_run_next_to_one_that_does_something_else",
     "test_a_seal_wins_once",
     "test_a_store_that_stops",
     "test_a_table_is_sealed",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PATIENCE = 1800
-# What comes of `delta_evolutions.changes`.
+# The results of `delta_evolutions.changes`.
 CHANGES = {
     "append": [],
     "updated": ["(1,)"],

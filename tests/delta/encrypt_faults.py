@@ -103,7 +103,7 @@ def killed(job: Encrypting) -> None:
         job.done[f"{name}: ended"] = ended.returncode
         job.done[f"{name}: said"] = ended.stderr[-2000:]
         job.done[f"{name}: version"] = job.spark.sql(f"DESCRIBE HISTORY delta.`{copy}`").count() - 1
-        # Hadoop keeps a checksum beside each file of a local disk.
+        # Hadoop keeps a checksum next to each file of a local disk.
         marks = [file for file in files_under(copy / "_pme_encrypting") if not file.name.startswith(".")]
         job.done[f"{name}: marks"] = len(marks)
         job.encrypt(name, str(copy), encrypt_killed_job.ENC)

@@ -161,7 +161,7 @@ def restored(job: Encrypting) -> None:
 
 
 def rotated(job: Encrypting) -> None:
-    """Change a master key, and take the same keys anew."""
+    """Change a master key, and take the same keys again."""
     table = job.written("rotated")
     job.encrypt("rotated: encrypted", table, OPEN)
     before = job.done["rotated: encrypted"]["version"]

@@ -119,7 +119,7 @@ def test_a_read_with_a_kms_of_its_own_does_not_get_keys_of_the_session_s(seen: d
 
 
 @all_of_them
-def test_the_doctor_has_a_task_call_the_kms_where_an_option_says_so(alone: dict[str, Any]) -> None:
+def test_the_doctor_has_a_task_call_the_kms_if_an_option_asks_for_it(alone: dict[str, Any]) -> None:
     assert {(what, executor == DRIVER) for what, _, executor in calls(alone, "doctor")} == {
         (what, on_driver) for what in ("wrap", "unwrap") for on_driver in (True, False)
     }
@@ -127,7 +127,7 @@ def test_the_doctor_has_a_task_call_the_kms_where_an_option_says_so(alone: dict[
 
 
 @all_of_them
-def test_executors_call_the_kms_themselves_where_an_option_says_so(alone: dict[str, Any]) -> None:
+def test_executors_call_the_kms_themselves_if_an_option_asks_for_it(alone: dict[str, Any]) -> None:
     for step, what in {"write": "wrap", "cold read": "unwrap"}.items():
         found = calls(alone, step)
         assert {(name, executor) for _, name, executor in found} == {(n, e) for n in NAMES for e in EXECUTORS}, step

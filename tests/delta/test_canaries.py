@@ -1,4 +1,4 @@
-"""Whatever is readable below a table in plaintext is told: canaries in tables of three writers."""
+"""Whatever is readable below a table in plaintext is reported: canaries in tables of three writers."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_columns_and_json(table: Path) -> None:
     assert [(one["kind"], one["column"]) for one in expected["findings"]] == [("plaintext column", "note")]
 
 
-def test_a_table_that_protects_nothing_is_told_in_words_of_the_command(tmp_path: Path) -> None:
+def test_the_command_names_its_own_options_for_a_table_that_protects_nothing(tmp_path: Path) -> None:
     written.commit(tmp_path, 0, written.metadata())
     done = run("delta-check", tmp_path)
     assert done.code == 1

@@ -120,7 +120,7 @@ def test_check_finds_nothing_readable_in_live_files(ran: Ran, step: str) -> None
 @all_only
 def test_nothing_is_readable_after_the_advice_was_followed(ran: Ran) -> None:
     result = ran.result("cleaned")
-    # The search finds what is there before.
+    # The search finds values in plaintext before.
     assert any("_delta_log" in found for found in ran.done["cleaned before"])
     assert any(".parquet" in found for found in ran.done["cleaned before"])
     assert [step.split()[-1] for step in ran.done if step.startswith("cleaned: ")] == [
@@ -255,7 +255,7 @@ def test_a_clustered_table_is_encrypted(ran: Ran) -> None:
 
 
 @all_only
-def test_plaintext_that_another_session_adds_is_encrypted_or_told(ran: Ran) -> None:
+def test_plaintext_that_another_session_adds_is_encrypted_or_reported(ran: Ran) -> None:
     assert ran.result("once")["files_rewritten"] > 3
     assert ran.done["once rows"] == ["(9, 9, 128)"]
     assert "[PME_PLAINTEXT_FILE]" in ran.done["always"][1]
@@ -289,13 +289,13 @@ def test_a_rotation_is_a_commit_and_older_versions_stay_readable(ran: Ran) -> No
 
 @all_only
 @pytest.mark.parametrize("how", ["rotate", "in place"])
-def test_files_of_a_delta_table_are_not_changed_beside_its_log(ran: Ran, how: str) -> None:
+def test_files_of_a_delta_table_are_not_changed_without_its_log(ran: Ran, how: str) -> None:
     assert "[PME_UNSUPPORTED]" in ran.done[f"rotated: bare {how}"][1]
     assert "pme.delta.rotate" in ran.done[f"rotated: bare {how}"][1]
 
 
 @all_only
-def test_other_rows_after_a_rewrite_are_told_and_the_advice_writes_them_again_with_the_keys(ran: Ran) -> None:
+def test_other_rows_after_a_rewrite_are_reported_and_the_advice_writes_them_with_the_keys(ran: Ran) -> None:
     assert "version 4 has other rows than version 3" in ran.done["told: rows"][1]
     assert ran.done["told: advised"]
     assert ran.done["told: advice"] == []
@@ -315,7 +315,7 @@ def test_the_users_own_metadata_of_a_commit_is_redacted_before_ours(ran: Ran) ->
 
 
 @all_only
-def test_conflicts_with_other_sessions_are_told_as_such(ran: Ran) -> None:
+def test_conflicts_with_other_sessions_are_reported_as_such(ran: Ran) -> None:
     assert "nothing was rewritten" in ran.done["conflicts: rotated"][1]
     assert "plaintext" not in ran.done["conflicts: rotated"][1]
     assert not ran.done["conflicts: marks"]
@@ -409,7 +409,7 @@ def test_an_encrypted_table_with_column_mapping_is_changed_and_its_encrypted_ver
 
 @all_only
 @pytest.mark.parametrize("other", encrypt_others.RACES)
-def test_a_run_beside_another_session_loses_and_doubles_no_row_and_the_next_run_finishes(ran: Ran, other: str) -> None:
+def test_a_run_next_to_another_session_keeps_each_row_once_and_the_next_run_finishes(ran: Ran, other: str) -> None:
     first, committed = ran.done[other], ran.done[f"{other}: committed"]
     assert committed
     assert isinstance(first, dict) or first[1].startswith("[PME_"), first
@@ -423,7 +423,7 @@ def test_a_run_beside_another_session_loses_and_doubles_no_row_and_the_next_run_
 
 
 @all_only
-def test_columns_that_another_session_adds_are_told_before_a_file_is_rewritten_again(ran: Ran) -> None:
+def test_columns_that_another_session_adds_are_reported_before_another_rewrite(ran: Ran) -> None:
     _, message = ran.done["columns"]
     assert message.startswith("[PME_UNSUPPORTED]")
     assert "changed the table's schema or properties meanwhile. Run it again" in message

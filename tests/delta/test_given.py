@@ -206,7 +206,7 @@ def test_a_uniform_key_is_the_footer_key_of_the_session(recorded: Recorded, tabl
 
 @pytest.mark.usefixtures("no_spark")
 @pytest.mark.parametrize("other", [["--footer-key", "f"], ["--column-key", "pii=ssn"], ["-o", "FOOTERKEY=f"]])
-def test_a_uniform_key_beside_others_is_refused(table: Path, other: list[str]) -> None:
+def test_a_uniform_key_and_others_are_refused(table: Path, other: list[str]) -> None:
     done = run("delta-encrypt", table, "--uniform-key", "all", *other)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("[PME_BAD_OPTION] --uniform-key")

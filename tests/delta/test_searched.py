@@ -99,7 +99,7 @@ def test_a_new_column_with_the_name_of_one_that_had_a_key_is_refused(ran: Ran) -
 
 
 @pytest.mark.parametrize("mode", EVOLVING)
-def test_check_tells_a_condition_on_a_column_that_has_the_key_of_the_footer(ran: Ran, mode: str) -> None:
+def test_check_reports_a_condition_on_a_column_that_has_the_key_of_the_footer(ran: Ran, mode: str) -> None:
     name = EVOLVING[mode]
     # The MERGE compares id, which has the key of the footer as well.
     assert ran.said(f"{name}: check")[1] == [OF_ID, CHECKPOINT]
@@ -112,7 +112,7 @@ def test_check_tells_a_condition_on_a_column_that_has_the_key_of_the_footer(ran:
     assert shown <= set(ran.done[f"{name}: check of a condition"]["told"])
 
 
-def test_check_tells_a_column_without_a_key_that_is_plaintext(ran: Ran) -> None:
+def test_check_reports_a_column_without_a_key_that_is_plaintext(ran: Ran) -> None:
     rows = [f"('{CANARY}-1', '{OPEN}')"]
     assert ran.done["incomplete: rows"] == ran.done["completed: rows"] == rows
     assert ran.said("incomplete: check")[0] == ["ssn"]

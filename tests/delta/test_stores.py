@@ -99,7 +99,7 @@ def test_nothing_of_it_is_readable_in_the_store(ran: Ran) -> None:
 
 def test_a_table_in_plaintext_is_encrypted_by_the_run_after_one_that_broke_off(ran: Ran) -> None:
     assert ran.done["plain refused"][0] == "PME_PLAINTEXT_FILE"
-    # The search finds what is there before.
+    # The search finds values in plaintext before.
     assert all(CANARY.encode() in file for file in ran.live("plain"))
     assert "broken off" in ran.done["broken"][1]
     assert len(ran.marks("broken")) == 1
@@ -113,7 +113,7 @@ def test_a_table_in_plaintext_is_encrypted_by_the_run_after_one_that_broke_off(r
     assert {file[-4:] for file in ran.live("encrypted")} == {b"PARE"}
 
 
-def test_the_check_after_it_tells_what_older_versions_leave(ran: Ran) -> None:
+def test_the_check_after_it_reports_what_older_versions_leave(ran: Ran) -> None:
     check = ran.result("encrypted")["check"]
     assert check["looked_at"]["files live"] == 1
     found = {one["file"] for one in check["findings"] if one["kind"] == "plaintext file"}

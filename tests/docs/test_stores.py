@@ -113,7 +113,7 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
     "a listing without": (f"{READS}::test_a_listing_that_lacks_a_file", None, None, None),
     "a process is killed": (None, KILLED, None, None),
     "a user may not write": (None, "hdfs/test_permissions::test_who_may_only_read", None, None),
-    "a file is still open": (None, f"{HDFS}::test_a_reader_is_told_which_file_is_incomplete", None, None),
+    "a file is still open": (None, f"{HDFS}::test_the_error_names_the_file_that_is_incomplete", None, None),
 }
 
 

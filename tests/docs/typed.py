@@ -1,4 +1,4 @@
-"""The code that a page tells its reader to type."""
+"""The code that a page has its reader type."""
 
 from __future__ import annotations
 

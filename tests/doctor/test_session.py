@@ -73,7 +73,7 @@ def test_each_named_key_is_wrapped_and_unwrapped_by_driver_and_executor(healthy:
         )
 
 
-def test_executors_call_the_kms_themselves_if_call_from_says_so(spark: SparkSession, keys: pme.Keystore) -> None:
+def test_executors_call_the_kms_themselves_with_call_from_executor(spark: SparkSession, keys: pme.Keystore) -> None:
     diagnosis = pme.doctor(spark, keys, options={"footerKey": "footer", "kms.callFrom": "executor"})
     assert check_named(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, unwrapped in ")
     assert "kms.callFrom=executor" in check_named(diagnosis, "KMS")["found"]

@@ -57,7 +57,7 @@ def test_a_table_may_be_named_either_way(
 
 @pytest.mark.parametrize("settings", [{}, {"scan": "v2"}, {"reader": "spark"}])
 @pytest.mark.parametrize("vectorized", ["true", "false"])
-def test_rows_that_were_there_have_the_default_of_a_new_column(
+def test_older_rows_have_the_default_of_a_new_column(
     spark: SparkSession, pair: Pair, conf: Conf, settings: dict[str, str], vectorized: str
 ) -> None:
     session = {f"spark.datasource.pme-parquet.{name}": value for name, value in settings.items()}

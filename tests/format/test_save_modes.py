@@ -36,7 +36,7 @@ def test_overwrite_replaces_rows(spark: SparkSession, pair: Pair) -> None:
     assert len(pair.same(job)) == 5
 
 
-def test_ignore_leaves_what_is_there(spark: SparkSession, pair: Pair) -> None:
+def test_ignore_leaves_existing_rows(spark: SparkSession, pair: Pair) -> None:
     def job(source: Source) -> DataFrame:
         source.write(people(spark, 0, 3), "ignore")
         source.write(people(spark, 100, 9), "ignore")

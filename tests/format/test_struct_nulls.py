@@ -122,7 +122,7 @@ def test_columns_that_the_query_does_select_are_read_as_ever(spark: SparkSession
         joined.collect()
 
 
-def test_a_struct_all_of_whose_keys_are_refused_is_told_of(spark: SparkSession, tables: tuple[str, str]) -> None:
+def test_a_struct_is_reported_if_all_its_keys_are_refused(spark: SparkSession, tables: tuple[str, str]) -> None:
     with refused("PME_KEY_DENIED", "'closed'", "is NULL", "pii"):
         pair(spark, tables, None)[0].selectExpr("closed IS NULL").collect()
     masked, _ = pair(spark, tables, None, deniedColumns="null")
@@ -130,14 +130,14 @@ def test_a_struct_all_of_whose_keys_are_refused_is_told_of(spark: SparkSession, 
         masked.where("closed IS NULL").collect()
 
 
-def test_with_its_key_each_column_tells_the_same(spark: SparkSession, tables: tuple[str, str]) -> None:
+def test_with_its_key_each_column_gives_the_same_answer(spark: SparkSession, tables: tuple[str, str]) -> None:
     options = pme.PythonKms(Guarded()).options() | {"reader": "pages"}
     ours = spark.read.format(FORMAT).options(**options).load(tables[0])
     plain = spark.read.parquet(tables[1])
     for selected in (["id", "closed IS NULL"], ["count(closed)", "count(s)"], ["*"]):
         assert rows(ours.selectExpr(*selected)) == rows(plain.selectExpr(*selected))
 
-    # A scan that reads one column of a struct does not stand in for another one of the same table.
+    # A scan that reads one column of a struct does not replace another one of the same table.
     def joined(frame: DataFrame) -> DataFrame:
         return frame.where("s IS NOT NULL").select("id").join(frame.where("id >= 0").select("id", "s"), "id")
 

@@ -55,7 +55,7 @@ def test_summary_files_alone_give_a_schema_only_where_plaintext_is_allowed(
 
 
 @pytest.mark.parametrize("plaintext", ["error", "allow"])
-def test_a_summary_file_beside_data_has_no_effect(spark: SparkSession, pair: Pair, alone: str, plaintext: str) -> None:
+def test_a_summary_file_next_to_data_has_no_effect(spark: SparkSession, pair: Pair, alone: str, plaintext: str) -> None:
     pair.ours.write(spark.range(3).selectExpr("id AS other"))
     for name in SUMMARIES:
         shutil.copy(Path(alone) / name, pair.ours.path)

@@ -38,7 +38,7 @@ def test_through_the_session(spark: SparkSession, place: InHdfs, tmp_path: Path)
     assert one.encrypted
 
 
-def test_what_cannot_be_read_is_told(spark: SparkSession, place: InHdfs) -> None:
+def test_what_cannot_be_read_is_reported(spark: SparkSession, place: InHdfs) -> None:
     with refused("PME_BAD_OPTION", "nothing at this path"):
         pme.inspect(place.path, spark=spark)
     with pytest.raises(pme.PmeError, match="ConnectException"):

@@ -32,7 +32,7 @@ def half_written(place: InHdfs) -> None:
     assert place.files.is_open(f"{place.where}/{HALF}")
 
 
-def test_a_reader_is_told_which_file_is_incomplete(spark: SparkSession, place: InHdfs) -> None:
+def test_the_error_names_the_file_that_is_incomplete(spark: SparkSession, place: InHdfs) -> None:
     half_written(place)
     with pytest.raises(Exception, match=HALF):
         place.rows()

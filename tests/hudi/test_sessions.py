@@ -171,7 +171,7 @@ def test_what_counts_is_what_the_crypto_factory_finds(ran: Ran) -> None:
     assert not any((ran.tables / name).exists() for name in ("javas", "letters", "of_session", "of_factory"))
 
 
-def test_a_merge_on_read_table_that_is_there_is_not_written(ran: Ran) -> None:
+def test_an_existing_merge_on_read_table_is_not_written(ran: Ran) -> None:
     for message in ran.refused("create old", "frame old").values():
         assert "MERGE_ON_READ" in message
 

@@ -100,7 +100,7 @@ def test_versions_of_another_table_are_reported(tmp_path: Path, more: dict[str, 
     assert "another table" in unread(pme.iceberg.check(tmp_path), "")
 
 
-def test_a_version_without_the_key_is_reported_beside_those_that_name_it(tmp_path: Path) -> None:
+def test_a_version_without_the_key_is_reported_even_if_others_name_it(tmp_path: Path) -> None:
     old = written.metadata(tmp_path, properties={}, **written.snapshot())
     written.metadata(tmp_path, 1, **written.snapshot())
     found = pme.iceberg.check(tmp_path)

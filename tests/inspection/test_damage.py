@@ -215,7 +215,7 @@ BESIDE = {
 
 
 @pytest.mark.parametrize(("text", "why"), BESIDE.values(), ids=BESIDE)
-def test_key_material_beside_that_cannot_be_used(tmp_path: Path, text: str, why: str) -> None:
+def test_external_key_material_that_cannot_be_used(tmp_path: Path, text: str, why: str) -> None:
     (tmp_path / "_KEY_MATERIAL_FOR_a.json").write_text(text)
     file, findings = inspection_of(tmp_path / "a", encrypted(reference("footerKey")))
     assert findings == [("PME_KEY_METADATA", f"_KEY_MATERIAL_FOR_a.json: {why}")]
@@ -223,7 +223,7 @@ def test_key_material_beside_that_cannot_be_used(tmp_path: Path, text: str, why:
     assert file.footer_key.management == "unreadable"
 
 
-def test_key_material_beside_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_external_key_material_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(material, "MAX_FILE_BYTES", 100)
     beside(tmp_path / "a", footerKey=key_material().decode())
     _, findings = inspection_of(tmp_path / "a", encrypted(reference("footerKey")))

@@ -131,7 +131,7 @@ def test_a_format_is_found_in_other_storage(tmp_path: Path) -> None:
         memory.rm("/lake", recursive=True)
 
 
-def test_the_report_says_what_lies_beside_the_files(tmp_path: Path) -> None:
+def test_the_report_says_what_is_next_to_the_files(tmp_path: Path) -> None:
     pme.report(delta(tmp_path / "t"), out=tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "What Delta keeps beside the files" in page

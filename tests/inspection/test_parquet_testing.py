@@ -61,7 +61,7 @@ def test_columns_and_their_keys_where_the_footer_is_readable(entry: dict[str, An
     assert {key.master_key for key in file.column_keys} == {key for key in entry["columns"].values() if key}
 
 
-def test_key_material_of_parquet_java_beside_a_file() -> None:
+def test_external_key_material_of_parquet_java() -> None:
     file = inspected("external_key_material_java.parquet.encrypted")
     assert file.footer_key
     assert file.footer_key.kek_id == "NFkiTmDXYzZMTb+O3b9nSA=="

@@ -185,7 +185,7 @@ def test_a_chain_without_credentials_is_refused() -> None:
         of("s3a://bucket/t", {"fs.s3a.aws.credentials.provider": f"{S3A}SimpleAWSCredentialsProvider"})
 
 
-def test_s3_is_s3a_only_if_a_setting_says_so() -> None:
+def test_s3_is_s3a_only_if_a_setting_makes_it_so() -> None:
     with refused("PME_UNSUPPORTED", "fs.s3.impl"):
         of("s3://bucket/t", KEYS)
     with refused("PME_UNSUPPORTED", "com.amazon.ws.emr.hadoop.fs.EmrFileSystem"):

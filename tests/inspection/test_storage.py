@@ -68,7 +68,7 @@ def test_a_table_behind_a_url(storage: Recorded, scheme: str) -> None:
     assert report.findings == ()
 
 
-def test_a_file_behind_a_url_with_key_material_beside(storage: Recorded) -> None:
+def test_a_file_behind_a_url_with_external_key_material(storage: Recorded) -> None:
     put(storage, "/bucket/t/a.parquet", encrypted(reference("footerKey")))
     put(storage, "/bucket/t/_KEY_MATERIAL_FOR_a.parquet.json", tails.entries(footerKey=material("footer").decode()))
     report = pme.inspect("s3://bucket/t/a.parquet")

@@ -122,7 +122,7 @@ def test_similar_files_have_no_drift_and_a_plaintext_table_has_no_finding(tmp_pa
     assert [group.files for group in report.groups] == [2]
 
 
-def test_keys_beside_a_file_in_a_partition(tmp_path: Path) -> None:
+def test_keys_next_to_a_file_in_a_partition(tmp_path: Path) -> None:
     file = put(tmp_path, "day=1/a.parquet", encrypted(tails.reference("footerKey")))
     tails.beside(file, footerKey=material("footer").decode(), columnKey0=material("pii").decode())
     report = pme.inspect(tmp_path)

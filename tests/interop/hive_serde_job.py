@@ -31,7 +31,7 @@ FACTORY = {"parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFacto
 KEYS = {"footerKey": "footer", "columnKeys": "pii: ssn"}
 OWN = {f"pme-parquet.{name}": value for name, value in KEYS.items()}
 JAVAS = {"parquet.encryption.footer.key": "footer", "parquet.encryption.column.keys": "pii: ssn"}
-# What a table must not choose for those who read or write it, and where it says so.
+# What a table must not choose for those who read or write it, and the clauses that try.
 TABLE, SERDE = "TBLPROPERTIES", "SERDEPROPERTIES"
 PLANTED = {
     "accepts": ("pme-parquet.plaintextFiles", TABLE),
@@ -46,7 +46,7 @@ PLANTED = {
 
 
 def session(places: Places) -> SparkSession:
-    """Return a session with one executor, a process of its own, so that the log of the KMS tells who called it."""
+    """Return a session with one executor, a process of its own, so that the log of the KMS shows who called it."""
     os.environ["SPARK_HOME"] = str(places.home)
     settings = metastore.settings(places.work, session_settings(places.work))
     more = {

@@ -178,7 +178,7 @@ def test_duckdbs_own_files_are_refused_because_they_lack_what_binds_a_module_to_
     spark: SparkSession, tmp_path: Path, static: dict[str, str]
 ) -> None:
     # DuckDB 2.0 writes no aad_file_unique and computes no AAD: no reader of the specification opens its files, PyArrow
-    # neither. It writes without its httpfs extension, not to be had offline, only where "unsafe" is said.
+    # neither. It writes without its httpfs extension, not available offline, only with "unsafe".
     connection = duck(128)
     connection.execute("SET force_mbedtls_unsafe = 'true'")
     path = tmp_path / "duck.parquet"

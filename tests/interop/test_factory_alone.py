@@ -1,4 +1,4 @@
-"""Spark's own ``parquet`` source with our crypto factory, which a Hadoop configuration alone tells what to do."""
+"""Spark's own ``parquet`` source with our crypto factory, with a Hadoop configuration alone."""
 
 from __future__ import annotations
 

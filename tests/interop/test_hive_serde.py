@@ -125,7 +125,7 @@ def test_options_that_spark_drops_are_refused(done: dict[str, Any]) -> None:
         assert "pme-parquet.columnKeys" in message
 
 
-def test_tables_of_orc_are_not_written_in_plaintext_beside_encrypted_ones(done: dict[str, Any]) -> None:
+def test_tables_of_orc_are_not_written_in_plaintext_next_to_encrypted_ones(done: dict[str, Any]) -> None:
     for step in ("orc false", "orc true", "orc directory"):
         assert done[step][0] == "PME_BAD_OPTION", step
     assert done["orc left"] == [False, False]

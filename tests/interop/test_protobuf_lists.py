@@ -97,6 +97,6 @@ def test_clear_levels_are_read_where_they_are_allowed(spark: SparkSession, table
 
 
 @every_scan
-def test_a_column_without_levels_is_read_beside_them(spark: SparkSession, tables: dict[str, Path], scan: str) -> None:
+def test_a_column_without_levels_is_read_with_them(spark: SparkSession, tables: dict[str, Path], scan: str) -> None:
     ids = read(spark, tables["v2"], scan=scan).select("id").collect()
     assert sorted(row.id for row in ids) == list(range(COUNT))

@@ -72,7 +72,7 @@ def test_static_keys_wrap_as_the_key_tools_do(
     assert rows(back) == expected
 
 
-def test_plaintext_columns_of_pyarrow_are_read_beside_encrypted_ones(
+def test_plaintext_columns_of_pyarrow_are_read_next_to_encrypted_ones(
     spark: SparkSession, tmp_path: Path, expected: Table
 ) -> None:
     arrow_kms.write(arrow_frame(), tmp_path / "a.parquet", MODES[6], use_dictionary=False, compression="zstd")

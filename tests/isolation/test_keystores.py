@@ -112,7 +112,7 @@ def test_threads_with_different_keystores_do_not_mix(
         assert all(pool.map(round_trip, range(8)))
 
 
-def test_threads_with_the_wrong_keystore_fail_beside_threads_with_the_right_one(
+def test_threads_with_the_wrong_keystore_fail_next_to_threads_with_the_right_one(
     spark: SparkSession, left: Side, right: Side
 ) -> None:
     def attempt(number: int) -> str:

@@ -47,7 +47,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Tables {@code (id BIGINT, ssn STRING)} in the driver's memory that take UPDATE, DELETE and MERGE: row by row where a
- * table's name begins with "rows", and by writing all rows anew elsewhere. A table is there once it is named.
+ * table's name begins with "rows", and by writing all rows again elsewhere. A table exists once it is named.
  */
 public final class RowLevelCatalog implements TableCatalog {
   private static final StructType SCHEMA =

@@ -162,7 +162,7 @@ def cloud_table(
 @pytest.fixture(scope="session")
 def tokens(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
     """Return tokens of SoftHSM, for the whole run."""
-    assert spark is not None  # its JVM has been told of the settings
+    assert spark is not None  # its JVM has the settings
     with tokens_of.made(tmp_path_factory.mktemp("softhsm")) as made:
         yield made
 

@@ -192,7 +192,7 @@ def wrap_once(aws: AwsServer, variables: dict[str, str], seconds: int = 30) -> s
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_credentials_come_by_web_identity_as_well(aws: AwsServer, tmp_path: Path) -> None:
+def test_web_identity_gives_credentials_as_well(aws: AwsServer, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("token-of-the-cluster")
     identity = {

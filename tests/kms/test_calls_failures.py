@@ -56,7 +56,7 @@ def test_a_refused_column_key_is_asked_for_once(
 
 @every_scan
 @every_reader
-def test_columns_whose_keys_are_given_are_read_beside_a_refused_one(
+def test_columns_with_granted_keys_are_read_next_to_a_refused_one(
     spark: SparkSession, table: Table, tmp_path: Path, scan: str, reader: str
 ) -> None:
     user = log(tmp_path)
@@ -156,7 +156,7 @@ def test_a_kms_that_comes_back_is_asked_again_when_its_refusals_are_forgotten(
     with refused("PME_KMS_UNAVAILABLE", ".parquet"):
         planned.collect()
     down.unlink()
-    # Another user is not told of it.
+    # Another user does not learn of it.
     assert rows(read(spark, table.path, log(tmp_path).options(down=down))) == table.rows()
     time.sleep(REMEMBERED)
     assert rows(planned) == table.rows()

@@ -111,7 +111,7 @@ def test_a_key_that_the_driver_is_refused_is_refused_in_an_executors_task(cluste
     for words in ("'k1'", "column 'c1'", ".parquet", "[PME_KEY_DENIED]"):
         assert words in denied["text"]
     asked = cluster.calls("denied").count("unwrap")
-    # The task is tried four times, and others fail beside it.
+    # The task is tried four times, and others fail at the same time.
     assert asked.pop("k1") <= 1 + int(denied["seconds"] / REMEMBERED)
     assert max(asked.values()) == 1
     assert {call.executor for call in cluster.calls("denied").calls()} == {DRIVER}

@@ -118,7 +118,7 @@ def test_grouping_by_a_refused_column_has_one_group_where_conditions_see_nulls(
     assert [tuple(row) for row in lenient.groupBy("ssn").count().collect()] == [(None, 40)]
 
 
-def test_a_default_of_the_definition_does_not_stand_in_for_a_refused_column(
+def test_a_default_of_the_definition_does_not_replace_a_refused_column(
     spark: SparkSession, guarded_table: str, conf: Conf
 ) -> None:
     default = {"EXISTS_DEFAULT": "'default'", "CURRENT_DEFAULT": "'default'"}
@@ -245,7 +245,7 @@ def of_keystore(spark: SparkSession, keys: pme.Keystore, tmp_path_factory: pytes
 
 
 @every_scan
-def test_a_missing_key_is_a_refusal_only_where_the_read_says_so(
+def test_a_missing_key_is_a_refusal_only_if_the_read_asks_for_it(
     spark: SparkSession, of_keystore: str, few: pme.Keystore, scan: str
 ) -> None:
     def read_few(**given: str) -> DataFrame:

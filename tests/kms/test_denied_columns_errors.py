@@ -1,4 +1,4 @@
-"""`deniedColumns`: readers are told what is masked, no key is asked for twice, and other failures stay errors."""
+"""`deniedColumns`: readers learn what is masked, no key is asked for twice, and other failures stay errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 every_mode = pytest.mark.parametrize("mode", ["null", "drop"])
 
 
-# ---- what is told, and asked
+# ---- what errors say, and what is asked
 
 
 @every_scan
@@ -154,7 +154,7 @@ def test_external_material_that_names_another_key_than_the_reader_s_is_an_error(
 ) -> None:
     with refused("PME_KEY_DENIED", "salary", "'pii'"):
         read(spark, misnamed, REFUSED, deniedColumns="error").collect()
-    # A reader who says which keys the table has is not told another one.
+    # To a reader who names the table's keys, the error names no other.
     pinned = {"footerKey": "footer", "columnKeys": "pay: salary"}
     for mode in ("null", "drop"):
         with refused("PME_KEY_METADATA", "salary", "'pii'"):

@@ -1,7 +1,7 @@
 """A condition is led back to the refused columns that it compares, also by ways that Spark's plans hide.
 
 Those are typed Datasets, sizes of groups, recursive queries, and plans of cached data in which a part is used again or
-is planned anew while it runs.
+is planned again while it runs.
 """
 
 from __future__ import annotations

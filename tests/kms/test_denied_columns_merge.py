@@ -1,6 +1,6 @@
 """`deniedColumns`: `MERGE`, `UPDATE` and `DELETE` that look at a refused column fail, and change nothing.
 
-Their target is a table of a catalog of the tests, which is changed row by row or written anew, as tables of Iceberg or
+Their target is a table of a catalog of the tests, which is changed row by row or rewritten, as tables of Iceberg or
 Delta are. Only what they read besides it can be masked.
 """
 
@@ -82,7 +82,7 @@ every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 def target(
     spark: SparkSession, conf: Conf, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[str]:
-    """Return a table that is changed row by row, and one that is written anew, with the rows of ``BEFORE``."""
+    """Return a table that is changed row by row, and one that is rewritten, with the rows of ``BEFORE``."""
     java.load(spark, tmp_path_factory, Path(__file__).with_name("RowLevelCatalog.java"))
     with conf({f"spark.sql.catalog.{CATALOG}": "kms.RowLevelCatalog"}):
         name = f"{CATALOG}.{request.param}_{uuid4().hex}"

@@ -142,7 +142,7 @@ def test_a_join_on_another_column_carries_the_nulls(spark: SparkSession, guarded
     assert rows(joined) == rows(masked(frame).selectExpr("id", "ssn", "ssn AS again"))
 
 
-def test_another_session_s_view_is_judged_from_its_first_statement_on(spark: SparkSession, guarded_table: str) -> None:
+def test_another_session_s_view_is_checked_from_its_first_statement_on(spark: SparkSession, guarded_table: str) -> None:
     read(spark, guarded_table, REFUSED).createOrReplaceGlobalTempView("denied_view")
     seen = spark.newSession().table("global_temp.denied_view")
     with refused("PME_KEY_DENIED", REFUSED):
@@ -154,7 +154,7 @@ def test_another_session_s_view_is_judged_from_its_first_statement_on(spark: Spa
 
 
 @every_scan
-def test_cached_data_is_judged_like_any_other(
+def test_cached_data_is_checked_like_any_other(
     spark: SparkSession, guarded_table: str, frame: DataFrame, scan: str
 ) -> None:
     seen = read(spark, guarded_table, REFUSED, scan=scan).select("id", "ssn", f.upper("ssn").alias("upper"))

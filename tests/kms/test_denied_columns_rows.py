@@ -39,7 +39,7 @@ GENERATORS = {
     "posexplode_outer": "posexplode_outer(tags)",
     "stack": "stack(2, ssn, 'a')",
 }
-# The same for those that stand in FROM; None where a function takes no columns.
+# The same for those in FROM; None where a function takes no columns.
 TABLE_FUNCTIONS: dict[str, str | None] = {
     **GENERATORS,
     "variant_explode": "variant_explode(parse_json(ssn))",
@@ -67,7 +67,7 @@ KEEPING = {
     "zip_with": "zip_with(array(1), array(ssn), (a, b) -> concat(a, b))",
 }
 
-# Queries over a view `{t}` of which `ssn`, `phones`, `tags` and `address.street` are refused.
+# Queries over a view `{t}`; its `ssn`, `phones`, `tags` and `address.street` are refused.
 LOOKING = {
     "LATERAL VIEW": "SELECT id, p FROM {t} LATERAL VIEW explode(filter(phones, p -> p.kind = 'home')) AS p",
     "LATERAL VIEW OUTER": "SELECT id, p FROM {t} LATERAL VIEW OUTER explode(array_compact(array(ssn))) AS p",
@@ -272,7 +272,7 @@ def registered(spark: SparkSession, registry: str, kind: str | None = None, grou
     while names.hasNext():
         name = names.next()
         told = builtin.lookupFunction(name).get()
-        # Some are registered by what builds them, which only their group tells.
+        # Some are registered by what builds them. Only their group shows which they are.
         if of is None or told.getGroup() == group or of.isAssignableFrom(named(told.getClassName())):
             found.add(name.funcName())
     return found
@@ -395,7 +395,7 @@ def test_a_table_function_in_python_looks_at_its_arguments(spark: SparkSession) 
     assert spark.sql(f"SELECT id, again, ssn FROM {VIEW}, LATERAL twice(string(id))").count() == 2
 
 
-def test_a_stream_is_judged_by_the_columns_that_it_uses(spark: SparkSession, path: str) -> None:
+def test_a_stream_is_checked_by_the_columns_that_it_uses(spark: SparkSession, path: str) -> None:
     def rows(key: str) -> int:
         counts: list[int] = []
         source = spark.readStream.format(FORMAT).options(**options(Guarded(REFUSED))).schema("id bigint, ssn string")
@@ -417,7 +417,7 @@ def test_rows_are_made_and_chosen_by_nulls_where_conditions_may_see_them(spark: 
     assert lenient.selectExpr("CASE WHEN ssn = 'a' THEN 1 ELSE 2 END").collect() == [(2,)]
 
 
-def test_cached_data_is_judged_by_what_makes_and_chooses_rows_too(seen: DataFrame) -> None:
+def test_cached_data_is_checked_by_what_makes_and_chooses_rows_too(seen: DataFrame) -> None:
     with caching(seen.select("id", "ssn", "tags").orderBy("ssn", "id")) as cached:
         assert cached.count() == 1
         for query in (

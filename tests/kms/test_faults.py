@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("counting_kms")
 SOON = {"kms.timeoutSeconds": "1"}
 MOST_ATTEMPTS = 6
 FILES = 40
-# Tasks that run at the same time, each of which may be about to ask.
+# Tasks that run at the same time. Each may be about to ask.
 CORES = 2
 PROMPT = 0.001
 # For so many seconds a refusal is remembered.
@@ -48,7 +48,7 @@ every_reader = pytest.mark.parametrize("options", [{}, {"scan": "v2"}, {"reader"
 
 @pytest.fixture
 def many(server: TransitServer, frame: DataFrame, tmp_path: Path) -> str:
-    """Return a table of many files, each of which has wrapped keys of its own."""
+    """Return a table of many files with wrapped keys of their own."""
     path = str(tmp_path / "many")
     single = encryption(by_token(server, tmp_path), double_wrapping=False).options()
     save(frame, path, single | {"maxRecordsPerFile": "2"})

@@ -27,7 +27,7 @@ every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 
 
 class Changed(Client):
-    """Does something else than wrap or unwrap keys, once it is told to."""
+    """Does something else than wrap or unwrap keys, once a test asks it to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ def test_what_is_no_exception_but_is_raised_ends_no_thread_and_keeps_nobody_wait
     def attempt() -> None:
         try:
             read(spark, table, options).collect()
-        except BaseException as failed:  # noqa: BLE001 - whatever comes is judged below
+        except BaseException as failed:  # noqa: BLE001 - whatever comes is checked below
             raised.append(failed)
 
     thread = threading.Thread(target=attempt, daemon=True)

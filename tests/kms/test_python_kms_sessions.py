@@ -106,7 +106,7 @@ def test_a_second_session_of_the_same_driver_has_the_client_too(
 def test_the_session_can_hold_the_client(spark: SparkSession, table: str, content: DataFrame, scan: str) -> None:
     if scan == "v2" and SPARK_VERSION < (4, 0):
         pytest.skip("V2 sources of Spark 3.5 are told the active session, whichever they are read by")
-    # Whatever the name of the option that tells clients apart is: it is one that a KMS class may read.
+    # Whatever the name of the option that distinguishes clients: it is one that a KMS class may read.
     session = spark.newSession()
     options = pme.PythonKms(Client("north")).options()
     session.conf.set("spark.datasource.pme-parquet.kms", options.pop("kms"))

@@ -90,7 +90,7 @@ def test_a_write_that_vault_refuses_halfway_leaves_no_data_files(
     assert data_files(target) == []
 
 
-def test_a_table_that_was_there_stays_when_vault_refuses(
+def test_an_existing_table_stays_when_vault_refuses(
     spark: SparkSession, server: TransitServer, frame: DataFrame, target: str, tmp_path: Path
 ) -> None:
     keys = by_token(server, tmp_path)

@@ -1,4 +1,4 @@
-"""Keys that Vault refuses or does not have, and tokens that have ended: each is told from the others."""
+"""Keys that Vault refuses or does not have, and tokens that have ended: each has its own error."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_threads_with_different_vaults_do_not_mix(
         assert list(pool.map(attempt, range(8))) == ["read", "PME_NOT_AUTHENTIC"] * 4
 
 
-def test_a_mount_beside_with_keys_of_the_same_names_opens_nothing(
+def test_another_mount_with_keys_of_the_same_names_opens_nothing(
     spark: SparkSession, server: TransitServer, table: str, frame: DataFrame, tmp_path: Path
 ) -> None:
     server.state.mounts["", "beside"] = {name: TransitKey() for name in KEYS}

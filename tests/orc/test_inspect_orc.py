@@ -1,4 +1,4 @@
-"""`pme.inspect` on ORC files that ORC's own library made, with ORC's reader and PyArrow as judges."""
+"""`pme.inspect` on ORC files that ORC's own library made, compared with ORC's reader and PyArrow."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_spark_s_own_format_with_our_provider_keeps_to_the_same_rules(
 
 @every_decoder
 @pytest.mark.parametrize("codec", ["none", "zlib", "zstd"])
-def test_a_wrong_key_is_told_whatever_the_compression(
+def test_a_wrong_key_is_reported_whatever_the_compression(
     spark: SparkSession,
     conf: Conf,
     owner: dict[str, str],

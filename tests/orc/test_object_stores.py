@@ -54,7 +54,7 @@ def test_a_table_is_written_read_migrated_and_inspected_in_a_store(
     options = lists.full | {"columnKeys": COLUMN_KEYS, "footerKey": "footer"}
     migrated = spark.read.format("pme-parquet").options(**options).load(target)
     assert rows(migrated.select(*frame.columns)) == rows(frame)
-    # The target has appeared whole: nothing else has been left beside it.
+    # The target has appeared whole: nothing else has been left next to it.
     assert {name.partition("/")[0] for name in store.names(BUCKET, "")} <= {"source", "target", ""}
     assert len(store_files(store, "target/", ".parquet")) == done.files
     for name in store_files(store, "target/", ".parquet") | store_files(store, "source/", ".orc"):

@@ -42,7 +42,7 @@ def test_verify_reads_whole_files_and_finds_missing_wrong_and_damaged(
     assert {condition for _, condition in found(spark, target, owner)} == {"PME_DAMAGED_FILE"}
 
 
-def test_key_usage_tells_the_keys_of_columns_and_what_anyone_can_read(
+def test_key_usage_lists_the_keys_of_columns_and_what_anyone_can_read(
     spark: SparkSession, owner: dict[str, str], people: DataFrame, target: str
 ) -> None:
     save(people.select("id", "ssn", "salary"), target, owner, columnKeys=COLUMNS)
@@ -72,7 +72,7 @@ def test_an_end_that_was_appended_after_the_listing_is_refused(
     without_checksums(file)
     with refused("PME_UNSUPPORTED", file.name, "changed"):
         listed.collect()
-    # Listed anew, it is a file without encryption.
+    # Listed again, it is a file without encryption.
     with refused("PME_PLAINTEXT_FILE", file.name):
         read(spark, target, owner).collect()
 

@@ -1,4 +1,4 @@
-"""ORC's own command with the keys of a Hadoop KMS, as outside judge of our files, and we as readers of its files."""
+"""ORC's own command with the keys of a Hadoop KMS, as outside check of our files, and we as readers of its files."""
 
 from __future__ import annotations
 

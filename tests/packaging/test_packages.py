@@ -32,7 +32,7 @@ def test_the_connector_resolves_from_a_maven_repository(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_a_kms_client_resolves_beside_the_connector_and_needs_nothing_else(cloud: str, tmp_path: Path) -> None:
+def test_a_kms_client_resolves_next_to_the_connector_and_needs_nothing_else(cloud: str, tmp_path: Path) -> None:
     settings = {"spark.jars.ivy": str(tmp_path / "ivy"), "spark.jars.repositories": MAVEN.as_uri()}
     client = f"pme-parquet-kms-{cloud}"
     options = ["--packages", f"{_packages()[1]},io.pmeparquet:{client}:{VERSION}"]

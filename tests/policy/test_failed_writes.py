@@ -111,7 +111,7 @@ def test_more_pages_than_a_file_can_number_are_refused_with_advice(spark: SparkS
     ],
     ids=str,
 )
-def test_what_parquet_java_refuses_to_write_is_told_as_ours(
+def test_what_parquet_java_refuses_to_write_becomes_our_error(
     spark: SparkSession, target: str, setting: dict[str, str]
 ) -> None:
     with refused("PME_UNSUPPORTED", "part-0000", "parquet-java cannot write"):

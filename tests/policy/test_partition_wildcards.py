@@ -142,7 +142,7 @@ def test_a_pattern_in_another_case_covers_nothing_where_case_matters(
     assert spark.read.format("pme-parquet").options(**options).load(target).count() == len(ROWS)
 
 
-def test_a_pattern_beside_other_partitions_covers_what_it_names(
+def test_a_pattern_next_to_other_partitions_covers_what_it_names(
     spark: SparkSession, residents: DataFrame, options: dict[str, str], target: str
 ) -> None:
     open_rest = {"compression": "uncompressed", "unlistedColumns": "plaintext"}

@@ -120,7 +120,7 @@ STATEMENTS: Statements = {
 
 
 @pytest.mark.parametrize("statement", STATEMENTS.values(), ids=STATEMENTS)
-def test_every_statement_on_parquet_and_orc_is_judged(
+def test_every_statement_on_parquet_and_orc_is_checked(
     spark: SparkSession,
     conf: Conf,
     frame: DataFrame,
@@ -137,13 +137,13 @@ def test_every_statement_on_parquet_and_orc_is_judged(
     assert not Path(f"{target}-orc").exists()
 
 
-def test_a_v2_read_is_judged(spark: SparkSession, conf: Conf, frame: DataFrame, target: str) -> None:
+def test_a_v2_read_is_checked(spark: SparkSession, conf: Conf, frame: DataFrame, target: str) -> None:
     frame.write.parquet(target)
     with conf(late(FACTORY | KEYS) | {"spark.sql.sources.useV1SourceList": ""}), refused(BAD, "pme-parquet.footerKey"):
         spark.read.schema(frame.schema).parquet(target).collect()
 
 
-def test_settings_of_hadoop_s_own_configuration_are_judged(spark: SparkSession, frame: DataFrame, target: str) -> None:
+def test_settings_of_hadoop_s_own_configuration_are_checked(spark: SparkSession, frame: DataFrame, target: str) -> None:
     with in_hadoop(spark, KEYS), refused(BAD, "pme-parquet.columnKeys", NAME):
         frame.write.parquet(target)
     assert not Path(target).exists()

@@ -117,14 +117,14 @@ def test_invalid_targets_are_refused(
     assert [path.name for path in table.rglob("*") if path.is_file()] == ["a"]
 
 
-def test_a_path_beside_a_partition_counts_as_in_the_table(table: Path) -> None:
+def test_a_path_next_to_a_partition_counts_as_in_the_table(table: Path) -> None:
     with refused("PME_BAD_OPTION", "it is inside the table"):
         pme.report(table / "day=1", table / "report.html")
     with refused("PME_BAD_OPTION", "it is inside the table"):
         pme.report(table.as_uri(), table / "report.html")
 
 
-def test_a_path_beside_a_single_file_counts_as_in_its_table(table: Path, tmp_path: Path) -> None:
+def test_a_path_next_to_a_single_file_counts_as_in_its_table(table: Path, tmp_path: Path) -> None:
     file = table / "day=1" / "a"
     for place in (file.parent, table):
         with refused("PME_BAD_OPTION", "it is inside the table"):

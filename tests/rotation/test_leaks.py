@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.rotation.conftest import Made
 
 CANARIES = ["name-", "ssn-", "street-", "tag-"]
-# The table is marked, and one file is written beside another, but not yet moved into its place.
+# The table is marked, and one file is written next to another, but not yet moved into its place.
 ON_THE_WAY = 4
 WAYS = [("internal", None), ("external", None), ("internal", "external"), ("external", "internal")]
 

@@ -150,7 +150,7 @@ def test_an_address_in_key_material_is_never_called(
 
 
 @pytest.mark.parametrize("way", [rotate, rekey, key_usage], ids=lambda way: way.__name__)
-def test_an_address_in_key_material_does_not_stand_in_for_one_that_is_missing(
+def test_an_address_in_key_material_does_not_replace_one_that_is_missing(
     spark: SparkSession, home: TransitServer, target: str, tmp_path: Path, way: Callable[..., object]
 ) -> None:
     # parquet-java passes the address in a file to such a client.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.rotation.conftest import Made
 
 MARK = ".pme-rotating-"
-# The table is marked, and one file written beside another.
+# The table is marked, and one file written next to another.
 ON_THE_WAY = 4
 
 
@@ -32,7 +32,7 @@ def marks(table: Made) -> list[str]:
     return [name for name in tables.names(table.path) if MARK in name]
 
 
-def test_a_rotation_refuses_to_run_beside_one_that_does_something_else(
+def test_a_rotation_refuses_to_run_next_to_one_that_does_something_else(
     spark: SparkSession, made: Callable[..., Made]
 ) -> None:
     # It has marked the table before it wraps a key.

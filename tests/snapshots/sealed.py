@@ -1,4 +1,4 @@
-"""Sealed tables, read and judged: what the tests of snapshots share."""
+"""Sealed tables, read and checked: what the tests of snapshots share."""
 
 from __future__ import annotations
 

@@ -267,7 +267,7 @@ WITH_HMAC: dict[Any, tuple[str, str, str, str]] = {
     replace_all: (MISMATCH, MISMATCH, BROKEN, NO),
     put_back_a_file: (MISMATCH, MISMATCH, NO, NO),
     delete_snapshots: (NO, NO, NO, NO),
-    # These break what is there. Who can seal takes the list away first.
+    # These break existing snapshots. Anyone who can seal takes the list away first.
     alter_manifest: (NOT_AUTHENTIC,) * 4,
     alter_seal: (NOT_AUTHENTIC,) * 4,
     rename_manifest: (NOT_AUTHENTIC,) * 4,

@@ -160,7 +160,7 @@ def test_of_two_that_seal_at_once_one_wins_and_the_other_can_go_on(spark: SparkS
     def run() -> None:
         try:
             ended.append(seal(spark, table))
-        except Exception as error:  # noqa: BLE001 - it is judged below
+        except Exception as error:  # noqa: BLE001 - it is checked below
             ended.append(error)
 
     with table.store.before(meet), table.store.counted() as requests:
@@ -231,7 +231,7 @@ def test_requests_do_not_grow_with_what_is_known(spark: SparkSession, table: Tab
     seal(spark, table)
     with table.store.counted() as again:
         assert seal(spark, table).opened == 0
-    # Nothing is staged, and no part is written that is there.
+    # Nothing is staged, and no existing part is written again.
     assert of_snapshots(again, "PUT") == [("snapshot", 200)]
     assert of_snapshots(again, "GET").count(("snapshot", 206)) == 1
     reader = spark.newSession()

@@ -90,7 +90,7 @@ def test_off_and_verify_key_contradict_each_other(spark: SparkSession, target: s
         ids(spark, target)
 
 
-def test_off_of_a_session_does_not_turn_off_what_a_read_requires(
+def test_a_session_that_ignores_snapshots_does_not_stop_what_a_read_requires(
     spark: SparkSession, target: str, conf: Conf, tmp_path: Path
 ) -> None:
     sealed(spark, target)

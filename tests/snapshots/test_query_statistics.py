@@ -100,7 +100,7 @@ def test_what_is_not_sealed_is_counted_without_a_version(
 
 
 @BOTH
-def test_the_files_are_listed_and_judged_once(spark: SparkSession, table: str, how: dict[str, str]) -> None:
+def test_the_files_are_listed_and_evaluated_once(spark: SparkSession, table: str, how: dict[str, str]) -> None:
     frame = load(spark, table, **how).where("id = 5")
     leaf: Any = frame._jdf.queryExecution().executedPlan().collectLeaves().apply(0)
 

@@ -46,7 +46,7 @@ def meanwhile(step: Callable[[], None]) -> Callable[[], bool]:
 
 
 def read(spark: SparkSession, table: str) -> int | None:
-    """Return how many whole writes a new session reads; None if it is refused, and told what to do."""
+    """Return how many whole writes a new session reads; None if it is refused, and the error says what to do."""
     try:
         rows = ids(spark.newSession(), table, snapshot="require")
     except pme.PmeError as error:
@@ -56,7 +56,7 @@ def read(spark: SparkSession, table: str) -> int | None:
     return len(rows) // ROWS
 
 
-def test_a_seal_beside_a_writer_lists_whole_writes_or_is_refused_to_readers(spark: SparkSession, target: str) -> None:
+def test_a_seal_next_to_a_writer_lists_whole_writes_or_is_refused_to_readers(spark: SparkSession, target: str) -> None:
     write(people(spark, 0, ROWS).coalesce(1), target)
     seal(spark, target)
 
@@ -76,7 +76,7 @@ def test_a_seal_beside_a_writer_lists_whole_writes_or_is_refused_to_readers(spar
     assert read(spark, target) == ROUNDS
 
 
-def test_readers_and_an_expiry_beside_a_writer_that_seals(spark: SparkSession, target: str) -> None:
+def test_readers_and_an_expiry_next_to_a_writer_that_seals(spark: SparkSession, target: str) -> None:
     def update(number: int) -> None:
         frame = people(spark, number * ROWS, ROWS).coalesce(1)
         frame.write.format("pme-parquet").options(**KEYS, snapshot="update").mode("append").save(target)

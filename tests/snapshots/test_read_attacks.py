@@ -170,7 +170,7 @@ def test_a_catalog_gives_no_partition_the_values_of_another(
 
 def test_a_recursive_read_from_above_finds_the_sealed_table(spark: SparkSession, table: str) -> None:
     above, options = str(Path(table).parent), {"recursiveFileLookup": "true", "pathGlobFilter": "*.parquet"}
-    # The parts of the snapshot lie there, too, and Spark does not look into directories that begin with an underscore.
+    # The parts of the snapshot are there, too, and Spark does not look into directories that begin with an underscore.
     assert ids(spark.newSession(), above, **options) == EVERYONE
     shutil.copy(data_files(table)[0], Path(table, "planted.parquet"))
     with refused(MISMATCH, "planted.parquet"):

@@ -68,7 +68,7 @@ def test_a_removed_file_is_refused(spark: SparkSession, table: str, how: dict[st
 def test_a_file_that_another_one_of_the_same_keys_replaces_is_refused(
     spark: SparkSession, table: str, target: str, how: dict[str, str]
 ) -> None:
-    # The footer is altered, and the length stays: only the digest tells.
+    # The footer is altered, and the length stays: only the digest shows it.
     [first, _] = data_files(table)
     other = f"{target}-other"
     write(people(spark, 100).repartition(2), other)

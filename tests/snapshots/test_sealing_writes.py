@@ -81,7 +81,7 @@ def test_an_expectation_that_means_nothing_is_refused(spark: SparkSession, table
         pme.seal(spark, table, options=KMS, expect=wrong)
 
 
-def test_a_session_does_not_seal_anew_a_table_whose_snapshots_it_knew(spark: SparkSession, table: str) -> None:
+def test_a_session_does_not_seal_again_a_table_whose_snapshots_it_knew(spark: SparkSession, table: str) -> None:
     shutil.rmtree(Path(table, "_pme_snapshots"))
     with refused(NOT_AUTHENTIC, "has read version 1"):
         pme.seal(spark, table, options=KMS, expect=UNSEALED)

@@ -87,7 +87,7 @@ def test_a_query_of_a_file_asks_no_more_than_sparks_own(
         assert ours["HEAD"] <= theirs["HEAD"], (what, ours, theirs)
         assert ours["GET"] <= theirs["GET"], (what, ours, theirs)
         assert ours.total() <= theirs.total(), (what, ours, theirs)
-        # Beside the data, whether the table has snapshots.
+        # Next to the data, whether the table has snapshots.
         every = asked(both[FORMAT], lambda: query(frames[FORMAT]))  # noqa: B023 called at once
         assert every["LIST"] <= 1, (what, every)
 

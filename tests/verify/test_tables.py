@@ -184,7 +184,7 @@ def test_what_a_session_has_read_is_opened_again(spark: SparkSession, target: st
 
 def test_a_failed_checksum_of_the_storage_is_damage(spark: SparkSession, target: str) -> None:
     [file] = write(spark, target)
-    # Hadoop's checksum beside it stays that of the old bytes; so small a file is read at once.
+    # Hadoop's checksum next to it stays that of the old bytes; so small a file is read at once.
     file.write_bytes(forge.flip(file.read_bytes(), 100))
     assert verify(spark, target)[0] == {file.name: [Found(*FOOTER, "PME_DAMAGED_FILE")]}
 

@@ -125,7 +125,7 @@ CASES = [
     one("vallist1", "valuelist address", "address NOT IN ('Jerusalem', 'Batyam')", BJ),
     one("sample1", "minmax temp", "temp <> 0.1 AND temp <> 1.1 AND temp <> 2.2", why=WITHIN),
     one("dates", "minmax account_name", "account_name > 'qqq'", "c000"),
-    # These tables have a file without rows, of which Xskipper says nothing.
+    # These tables have a file without rows, which Xskipper does not list.
     one("empty", "valuelist account_name", "account_name IN ('f6d')"),
     one("empty", "minmax salary", "salary > 9000"),
     one("sample1Na2", "minmax temp", "temp > 10", why=NULLS),

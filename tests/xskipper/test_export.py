@@ -115,7 +115,7 @@ def test_each_index_is_under_its_own_key(spark: SparkSession, tmp_path: Path) ->
             rows(opened(file, "other", "stats"), column)
 
 
-def test_the_footer_is_plaintext_only_where_the_export_says_so(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:
+def test_the_footer_is_plaintext_only_if_the_export_asks(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:
     table(spark, tmp_path / "t")
     file = tmp_path / "store" / NAME
     with conf({"spark.datasource.pme-parquet.plaintextFooter": "true"}):

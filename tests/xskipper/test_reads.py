@@ -132,7 +132,7 @@ def test_old_bloom_filters_are_used(spark: SparkSession, tmp_path: Path, conf: C
         assert files_read(frame) == [{FIRST}]
 
 
-def test_only_files_that_are_as_the_store_states_are_judged(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:
+def test_only_files_that_are_as_the_store_states_are_evaluated(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:
     sample(spark, tmp_path)
     with conf(STATIC):
         assert small(spark, tmp_path) == {FIRST}

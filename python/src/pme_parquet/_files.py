@@ -1,6 +1,6 @@
 """Writes files that users keep: each appears whole or not at all, and is on disk when the call returns.
 
-A file is first written and synced beside its place, under a random name that no other process has. Then one system
+A file is first written and synced next to its place, under a random name that no other process has. Then one system
 call moves it into its place. A process that is killed at any point leaves the old file or the new one.
 """
 

@@ -195,7 +195,7 @@ class _Remote:
         self._url = shown(url)
         try:
             self._files, self._root = url_to_fs(url, **options)
-            # fsspec keeps instances, and some keep listings for ever.
+            # fsspec keeps instances, and some keep listings as long as they live.
             self._files.invalidate_cache()
         except ImportError as missing:
             raise no_package(self._url, _package(url, missing)) from missing

@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = _run(given)
         except KeyboardInterrupt:
             code = output.INTERRUPTED
-        except Exception as error:  # noqa: BLE001 a traceback tells a user nothing, and 1 would be a finding
+        except Exception as error:  # noqa: BLE001 a traceback says nothing to a user, and 1 would be a finding
             _report(error, given)
             code = output.code(error)
     raise SystemExit(code)

@@ -50,7 +50,7 @@ def test_a_login_that_fails_is_tried_once_for_all_threads(
     client = clients.open(reading(cloud, tmp_path) | SOON)
     cloud.inject(fault, times=None, path=cloud.login)
     said = at_once(lambda: failure(lambda: client.unwrap(cloud_wrapped[FOOTER], FOOTER)))
-    # The next one is told what these were told.
+    # The next one gets the same error as these.
     said.append(failure(lambda: client.unwrap(cloud_wrapped[FOOTER], FOOTER)))
     assert all("login at" in words for words in said), said
     assert (cloud.count(cloud.login), cloud.count(cloud.unwrap)) == (1, 0)

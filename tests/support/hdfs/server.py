@@ -28,7 +28,7 @@ LOGGING += "log4j.appender.out.target=System.err\nlog4j.appender.out.layout=org.
 
 
 # What does not follow from what clients do: calls of the data node, leases that are kept, answers that clients keep for
-# a while, and a question that they repeat until the data node has told of a block.
+# a while, and a question that they repeat until the data node has reported a block.
 BY_THEMSELVES = {
     "BlockReceivedAndDeleted",
     "BlockReport",

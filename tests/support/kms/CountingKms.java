@@ -21,7 +21,7 @@ import org.apache.parquet.crypto.keytools.KmsClient;
 import org.apache.spark.SparkEnv;
 
 /**
- * A KMS client that writes down each call, whatever comes of it, as a line of a file: what, master key, process, thread,
+ * A KMS client that writes down each call, failed or not, as a line of a file: what, master key, process, thread,
  * executor, and when it began, by a clock of that process. It has the master keys of the testkit's TestKms. With a file of
  * versions, "2 1" for the newest and the oldest, it wraps with the newest, and refuses those before the oldest. Its
  * settings are in the Hadoop configuration.

@@ -1,4 +1,4 @@
-"""ORC's own command, `orc-tools`, as outside judge: its jar brings ORC 1.9.8 and Hadoop, and nothing of Spark's."""
+"""ORC's own command, `orc-tools`, as outside check: its jar brings ORC 1.9.8 and Hadoop, and nothing of Spark's."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def shape(names: set[str]) -> list[str]:
 
 
 def assert_nothing_lost(name: str, place: Place) -> None:
-    """Fail unless the table is what it was or what it will be, or a reader is told that it is neither."""
+    """Fail unless the table is what it was or what it will be, or a reader's error says that it is neither."""
     before = rows(people(place.spark))
     if name != "append":
         assert place.rows(**EITHER) == before

@@ -61,7 +61,7 @@ def assert_whole_or_refused(name: str, place: Place, clean: Collection[str], *, 
     names = target.names()
     marked = [name for name in names if UNFINISHED in name]
     if not failed or (target.data() and not marked):
-        # Only what the run leaves beside its copy could not be removed.
+        # Only what the run leaves next to its copy could not be removed.
         assert target.rows() == rows(people(place.spark))
         assert in_directories(names) == in_directories(clean)
         return True

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from typing_extensions import Self
 
-# Arguments of Hadoop's method. Without it, it leaves files of checksums beside the copies.
+# Arguments of Hadoop's method. Without it, it leaves files of checksums next to the copies.
 DELETES, RAW = False, True
 
 

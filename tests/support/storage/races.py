@@ -69,7 +69,7 @@ def test_readers_meanwhile_see_the_rows_or_fail_cleanly(name: str, place: Place)
     assert wrong == []
 
 
-def test_a_rotation_refuses_to_run_beside_one_that_does_something_else(spark: SparkSession, place: Place) -> None:
+def test_a_rotation_refuses_to_run_next_to_one_that_does_something_else(spark: SparkSession, place: Place) -> None:
     place.write(people(spark), EXTERNAL)
     client = Waiting()
 

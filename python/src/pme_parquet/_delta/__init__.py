@@ -56,7 +56,7 @@ def check(
         path: the table's directory; a local path, or a URL of any file system that fsspec supports.
         columns: the protected columns, by logical names; a struct names the columns in it. By default those that a
             live file encrypts, and those of the property `parquet.encryption.column.keys`; all columns in files, if
-            `complete.columns` is true beside it; all columns, if a live file has an encrypted footer that was not
+            `complete.columns` is true as well; all columns, if a live file has an encrypted footer that was not
             opened, and no property says which.
         storage_options: credentials and endpoints for fsspec; by default its packages find their own. With them, the
             check does not use the session, which may reach another storage.

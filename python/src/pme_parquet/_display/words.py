@@ -64,7 +64,7 @@ class Grouped(NamedTuple):
     def cause(self) -> tuple[str, str]:
         """A value that is equal for findings that differ only in their place."""
         why = self.message.removeprefix(f"[{self.condition}] ").removeprefix(self.file)
-        # For key material beside a file: its path contains the file's directory and name.
+        # For key material next to a file: its path contains the file's directory and name.
         for part in self.file.rpartition("/")[::2]:
             why = why.replace(part, "") if len(part) > _SHORT else why
         why = _COLUMN.sub("column", why)

@@ -1,7 +1,7 @@
 """The tables that inspected files belong to: their formats, what their snapshots state, and which files are live.
 
 A table is a directory with data files, without the names of partitions (`day=1`) at its end. A Delta or Hudi table at
-the inspected path has all files below it, and an Iceberg table those beside and below its metadata. Of the files below
+the inspected path has all files below it, and an Iceberg table those next to and below its metadata. Of the files below
 a Delta table, `deltalake` or a session's Delta says which are live; logs and metadata are not read here otherwise.
 """
 

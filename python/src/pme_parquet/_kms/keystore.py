@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from os import PathLike
 
-# What commands read a password from where nothing else is said.
+# What commands read a password from by default.
 PASSWORD_VARIABLE = "PME_KEYSTORE_PASSWORD"  # noqa: S105 the name of a variable
 _BOUNCY_CASTLE = "org.bouncycastle.jce.provider.BouncyCastleProvider"
 _ENTRY = re.compile(r"^Alias name: (.*)$", re.MULTILINE)

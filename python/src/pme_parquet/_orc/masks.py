@@ -1,6 +1,6 @@
 """What the masks of ORC leave readable: which facts about the encrypted values anyone can learn from them.
 
-A mask is stored in place of the data, without encryption, with statistics of its own. What is said here follows ORC's
+A mask is stored in place of the data, without encryption, with statistics of its own. This follows ORC's
 own masks: `nullify` replaces everything by null, `redact` replaces characters, digits and parts of dates, and `sha256`
 replaces texts and bytes by their hash, everything else by null.
 """

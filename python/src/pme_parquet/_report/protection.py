@@ -214,5 +214,5 @@ def outside(findings: Iterable[Finding], known: set[tuple[str, str]]) -> Iterato
 
 
 def without_file(message: str, file: str) -> str:
-    """A message without the file at its beginning, because the report shows the file beside it."""
+    """A message without the file at its beginning, because the report shows the file next to it."""
     return message.removeprefix(file).lstrip(",: ")

@@ -1,4 +1,4 @@
-"""The most important results in a few sentences. A mark beside each says whether it is good."""
+"""The most important results in a few sentences. A mark next to each says whether it is good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puts the connector jar on a Spark session, beside the jars that it has already, and adds the extension."""
+"""Puts the connector jar on a Spark session, next to the jars that it has already, and adds the extension."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import java.nio.channels.ClosedByInterruptException
  * No text and no parameter holds a key, a secret or a tag.
  *
  * @param messages ''where: what happened: why.'', by audience
- * @param remedies what to do, by audience; empty if the message says so
+ * @param remedies what to do, by audience; empty if the message has it
  * @param parameters of the message, by name
  */
 class PmeException(
@@ -62,7 +62,7 @@ class PmeException(
 
 object PmeException {
 
-  /** The failure of which somebody else has told the condition's name and the text; none if there is no such condition. */
+  /** A failure that another process reports by condition and text; none if there is no such condition. */
   private[pmeparquet] def named(condition: String, text: String): Option[PmeException] =
     Condition.all.find(_.name == condition).map(new PmeException(_, text.stripPrefix(s"[$condition] ")))
 

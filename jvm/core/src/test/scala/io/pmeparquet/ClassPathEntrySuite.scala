@@ -25,7 +25,7 @@ class ClassPathEntrySuite extends munit.FunSuite {
 
   private def loader(paths: Path*) = new URLClassLoader(paths.map(_.toUri.toURL).toArray, null)
 
-  directory.test("every jar and directory that has a resource is told, the one that is loaded first") { at =>
+  directory.test("every jar and directory with a resource is listed, first the one that is loaded") { at =>
     val first = jar(at.resolve("a b.jar"), "x/Y.class" -> "1")
     val folder = Files.createDirectories(at.resolve("classes/x")).getParent
     Files.write(folder.resolve("x/Y.class"), "2".getBytes)

@@ -43,5 +43,5 @@ class LayersSuite extends FunSuite {
   )
   test("parquet knows no Spark")(assertEquals(mentions("parquet", "org.apache.spark"), Nil))
   test("spark calls no cipher")(assertEquals(mentions("spark", "javax.crypto"), Nil))
-  test("the search finds what is there")(assert(mentions("spark", "import org.apache.spark").nonEmpty))
+  test("the search finds a mention")(assert(mentions("spark", "import org.apache.spark").nonEmpty))
 }

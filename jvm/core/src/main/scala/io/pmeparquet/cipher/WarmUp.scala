@@ -79,6 +79,6 @@ private[cipher] object WarmUp {
   private val ShortPerLong = 600
   val Messages: Int = 6 * ShortPerLong
 
-  /** It takes some 60 ms. */
+  /** It takes about 60 ms. */
   private val MaxCpuNanos = 250L * 1000 * 1000
 }

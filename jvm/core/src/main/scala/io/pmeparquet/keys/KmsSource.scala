@@ -53,7 +53,7 @@ final class KmsSource(
     kms.wrap(key, masterKeyId, where)
 
   /**
-   * Wraps each key under the master key beside it, grouped by master key. The first group goes alone, so that a KMS
+   * Wraps each key under the master key of its pair, grouped by master key. The first group goes alone, so that a KMS
    * that is down is called once; the others go at the same time.
    */
   def wrapAll(keys: Seq[(AesKey, String)], where: String): Seq[String] = {

@@ -9,7 +9,7 @@ import io.pmeparquet.columns.{ColumnKeys, KeyBinding, UnlistedColumns}
  * @param columns if set, files with other protection of columns are refused
  * @param masking columns whose keys are refused read as NULL; none: the read fails, unless it shows masks
  * @param showMasks whether columns whose keys are refused read as their masks
- * @param isQuiet whether nobody needs to be told of masks, since they are not taken for data
+ * @param isQuiet whether nothing needs to report masks, since nobody takes them for data
  */
 final case class OrcReadSettings(
     columns: Option[KeyBinding],

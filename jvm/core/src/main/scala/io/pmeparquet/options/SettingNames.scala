@@ -114,7 +114,7 @@ object SessionNames {
 
   /** The option of a setting that was meant for a format of ours. */
   def optionOf(name: String): Option[String] = name match {
-    // Each read asks for all names of Hadoop's configuration, of which few begin so.
+    // Each read asks for all names of Hadoop's configuration. Few begin so.
     case other if !other.regionMatches(true, 0, "spark.", 0, "spark.".length) => None
     case Ours(_, _, option) => Some(option)
     case _ => None

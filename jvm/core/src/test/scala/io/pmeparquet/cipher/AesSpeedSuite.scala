@@ -8,7 +8,7 @@ class AesSpeedSuite extends munit.FunSuite {
     measured.foreach(one => assert(one.gigabytesPerSecond > 0, one))
   }
 
-  test("HotSpot tells at least whether AES instructions are used") {
+  test("HotSpot shows at least whether AES instructions are used") {
     val flags = AesHardware.flags.toMap
     assume(System.getProperty("java.vm.name").contains("OpenJDK"), "this is another JVM")
     assert(flags("UseAES").isDefined)

@@ -48,7 +48,7 @@ class ColumnKeysSuite extends FunSuite {
     )
   }
 
-  test("keys and columns that changed places are told as such") {
+  test("the error recognizes keys and columns that changed places") {
     Seq("ssn: pii", """{"SSN": ["pii"]}""", "address.zip: pii").foreach { text =>
       val told = intercept[PmeException](plan(text))
       assertEquals(told.getCondition(), "PME_UNKNOWN_COLUMN")
@@ -67,7 +67,7 @@ class ColumnKeysSuite extends FunSuite {
     assertEquals(keyed("k: add*.z*"), Set("address/zip"))
   }
 
-  test("names with dots stand in backticks, in JSON too") {
+  test("names with dots need backticks, in JSON too") {
     assertEquals(keyed("k: `odd.name`"), Set("odd.name"))
     assertEquals(keyed("""{"k": ["`odd.name`"]}"""), Set("odd.name"))
   }

@@ -32,7 +32,7 @@ class ColumnPolicySuite extends FunSuite {
     )
   }
 
-  test("what a key is asked for is met by that key alone, be it the column's own or the footer's") {
+  test("a policy that asks for a key is met by that key alone, as a column's own or the footer's") {
     val asked = Asked(ColumnKey("k"), "")
     assert(asked.isMetBy(ColumnKey("k"), None))
     assert(asked.isMetBy(FooterKey, Some("k")))

@@ -146,7 +146,7 @@ private object Messages {
   /** Stands for a number until the text is made; no message has it. */
   private val Number = 770000
 
-  /** The arguments of a call, which begin at a place of a source, as they stand there. */
+  /** The arguments of a call, as the source has them from a place on. */
   private[docs] def argumentsAt(text: String, begin: Int): Seq[String] = {
     val arguments = Seq.newBuilder[String]
     var (at, start, depth) = (begin, begin, 0)
@@ -240,7 +240,7 @@ private object Messages {
     out.toString
   }
 
-  /** `source.describe` is told as a describe; where there is no such name, as a value. */
+  /** `source.describe` becomes a describe; if there is no such name, a value. */
   private def nameOf(value: String): String = value match {
     case ForReader(name) => Audience.Python.getClass.getMethod(name).invoke(Audience.Python).toString
     case _ => lastNameOf(value)

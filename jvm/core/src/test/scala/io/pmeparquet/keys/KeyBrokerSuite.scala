@@ -51,7 +51,7 @@ class KeyBrokerSuite extends FunSuite {
     assertEquals(broker.unwrap(wanted.take(1), "g").head.map(_.millis).toOption, Some(600L))
   }
 
-  test("wrapping and direct keys go by the broker too, with their refusals") {
+  test("the broker wraps and gives direct keys too, and passes refusals on") {
     val source = new KmsSource(static, 1000)
     def broker(areDirect: Boolean) =
       KeyBrokers.open(source, Here, KeyGrants.toWrite(Seq("a", "absent"), areDirect))
@@ -151,7 +151,7 @@ class KeyBrokerSuite extends FunSuite {
     assertEquals(kms.unwraps, keys.size)
   }
 
-  test("a refusal is remembered for some seconds, and told with the name of who asks") {
+  test("a refusal is remembered for some seconds, and names the file that asks") {
     var clock = 0L
     val kms = new CountingKms(static)
     val source = new KmsSource(kms, 1000, () => clock)

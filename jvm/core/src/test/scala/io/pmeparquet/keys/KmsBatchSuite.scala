@@ -10,7 +10,7 @@ import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
 
-/** Several keys at once: by whom a KMS is asked for them, how often, and who is told what. */
+/** Several keys at once: who asks a KMS for them, how often, and who gets which answer. */
 class KmsBatchSuite extends FunSuite {
   private val random = new SecureRandom
   private val static = new HeldKeys(Seq("a", "b", "c").map(_ -> AesKey.random(256, random)).toMap)
@@ -46,13 +46,13 @@ class KmsBatchSuite extends FunSuite {
     }
   }
 
-  test("calls that have others made do not wait for each other for ever") {
+  test("calls that have others made do not block each other") {
     def nested(depth: Int): Int =
       if (depth == 0) 1 else KmsThreads.all(Seq.fill(KmsThreads.Most + 8)(() => nested(depth - 1))).sum
     assertEquals(nested(2), (KmsThreads.Most + 8) * (KmsThreads.Most + 8))
   }
 
-  test("all calls have ended when the failure of one is told") {
+  test("all calls have ended when the failure of one is thrown") {
     val ended = new AtomicInteger
     intercept[PmeException] {
       KmsThreads.all((1 to 50).map(n => () => if (n == 2) throw unavailable else ended.incrementAndGet()))

@@ -6,7 +6,7 @@ import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeErrors}
 
-/** Keys wrapped anew: each once, each shown to open, and never more calls than it takes. */
+/** Keys wrapped again: each once, each shown to open, and never more calls than it takes. */
 class RewrappingSuite extends FunSuite {
   private val random = new SecureRandom
   private def masters(names: String*) = new HeldKeys(names.map(_ -> AesKey.random(256, random)).toMap)
@@ -47,7 +47,7 @@ class RewrappingSuite extends FunSuite {
     assertEquals(failure(rewrapping(Liar)(Seq(old -> "b"), "t")(old)), Some("PME_KMS_UNAVAILABLE"))
   }
 
-  test("a key that the other KMS opens is done; what neither opens says what the first said") {
+  test("a key that the other KMS opens is done; if neither opens it, the first one's error remains") {
     val (before, after) = (masters("a"), masters("a"))
     val done = wrapped(after, "a", AesKey.random(128, random)).head
     val lost = wrapped(masters("a"), "a", AesKey.random(128, random)).head
@@ -91,7 +91,7 @@ class RewrappingSuite extends FunSuite {
     assertEquals(kms.asked.sorted, calls)
   }
 
-  test("a KMS that wraps anew by itself does so only where a key stays under its master key, and in it") {
+  test("a KMS that rewraps by itself does so only if a key stays in it and under its master key") {
     val static = masters("a", "b")
     def asked(after: Option[Kms], target: String) = {
       val kms = new BatchKms(static, rewraps = true)
@@ -104,7 +104,7 @@ class RewrappingSuite extends FunSuite {
     assertEquals(asked(Some(masters("a")), "a"), Seq("unwrap a 3"))
   }
 
-  test("what a KMS says of one key is said of no other") {
+  test("a KMS's answer for one key counts for no other") {
     val static = masters("a")
     val keys = wrapped(static, "a", Seq.fill(9)(AesKey.random(128, random)): _*)
     object Picky extends Kms {

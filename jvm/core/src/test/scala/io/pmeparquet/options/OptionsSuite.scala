@@ -45,7 +45,7 @@ class OptionsSuite extends FunSuite {
     assertEquals(condition(write(values(Map("columnKeys" -> "k: a")))), "PME_NO_KEY")
   }
 
-  test("refused columns are masked where the reader says so, and not by Spark's own readers") {
+  test("refused columns are masked if the reader asks for it, and not by Spark's own readers") {
     def masking(options: (String, String)*) = Settings.forRead(values(options.toMap)).masking
     assertEquals(masking(), None)
     assertEquals(masking("deniedPredicates" -> "null"), None)
@@ -84,7 +84,7 @@ class OptionsSuite extends FunSuite {
     ).foreach(options => assertEquals(condition(policy(options: _*)), "PME_BAD_OPTION", options.toString))
   }
 
-  test("a file without key metadata gets a key that this read names, and none that stands there for writes") {
+  test("a file without key metadata gets a key that this read names, and none that is set for writes") {
     def named(option: Map[String, String], session: Map[String, String], hadoop: Map[String, String]) =
       Settings.forRead(values(option, session, hadoop)).keyOfFilesWithoutMetadata
     Seq("footerKey", "uniformKey").foreach { name =>

@@ -15,7 +15,7 @@ class OrcSettingsSuite extends FunSuite {
     OrcSettings.forWrite(values(Level.Option, options), caseSensitive = false)
   private def condition(run: => Any) = intercept[PmeException](run).getCondition()
 
-  test("a read accepts no plaintext file, no refusal and no mask unless it says so") {
+  test("by default a read accepts no plaintext file, no refusal and no mask") {
     val plain = read()
     assertEquals(
       (plain.allowPlaintextFiles, plain.masking, plain.showMasks, plain.columns),

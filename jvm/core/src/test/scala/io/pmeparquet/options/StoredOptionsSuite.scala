@@ -75,7 +75,7 @@ class StoredOptionsSuite extends FunSuite {
     assert(refused(parquet).isDefined)
   }
 
-  test("names of other libraries that KMS clients, crypto factories and file systems go by are refused") {
+  test("other libraries' settings of KMS clients, crypto factories and file systems are refused") {
     Seq(
       "parquet.crypto.factory.class",
       "parquet.encryption.own.kms.url",

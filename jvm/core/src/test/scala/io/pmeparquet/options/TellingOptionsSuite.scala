@@ -5,7 +5,7 @@ import munit.FunSuite
 class TellingOptionsSuite extends FunSuite {
   private def among(names: String*) = TellingOptions.among(names, parquetEncrypts = false)
 
-  test("a name of ours tells in any case, and what other formats use does not") {
+  test("a name of ours counts in any case, and what other formats use does not") {
     val others =
       Seq("algorithm", "Reader", "scan", "compression", "header", "mergeSchema", "path", "parquet.page.size")
     assertEquals(among(others: _*), Nil)
@@ -13,7 +13,7 @@ class TellingOptionsSuite extends FunSuite {
     assertEquals(among("Kms", "kms.vault.url", "kms.none.such"), Seq("Kms", "kms.none.such", "kms.vault.url"))
   }
 
-  test("each option that says which key protects what tells by itself") {
+  test("each option that says which key protects what counts by itself") {
     val protecting =
       Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey, PmeOptions.Unlisted)
     protecting.foreach(option => assertEquals(among(option.name), Seq(option.name)))

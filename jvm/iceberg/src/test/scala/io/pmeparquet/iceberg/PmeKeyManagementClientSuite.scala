@@ -14,7 +14,7 @@ import org.apache.iceberg.encryption.{EncryptionUtil, KeyManagementClient}
 
 import io.pmeparquet.kms.vault.VaultSuite
 
-/** The client as Iceberg makes it: by its name in properties of a catalog. Vault says what it is told to. */
+/** The client as Iceberg makes it: by its name in properties of a catalog. Vault has prepared answers. */
 class PmeKeyManagementClientSuite extends VaultSuite {
   private val directory = FunFixture[Path](_ => Files.createTempDirectory("pme-iceberg"), remove)
   private val secret = "k3y-s3cret-never-shown"

@@ -58,7 +58,7 @@ final class PythonKms extends KmsClient {
     case _ => throw failed("its answer cannot be read")
   }
 
-  // It repeats nothing of what the client said.
+  // It repeats nothing of the client's answer.
   private def failed(why: String) = KmsFailure.unavailable(why, null)
 }
 

@@ -19,7 +19,7 @@
  *  5. Docs: `make docs-update` for docs/options.md; docs/choose-a-kms.md, docs/keys.md, docs/api.md and the table in
  *     README.md and in docs/architecture.md; CHANGELOG.md.
  *  6. Tests: `KmsAccessSuite` and `ClientKindSuite` cover each entry; tests/kms/client/test_foo.py for the client's
- *     failures, without Spark; tests/kms/test_foo.py with Spark; both with a server that stands in for the KMS;
+ *     failures, without Spark; tests/kms/test_foo.py with Spark; both with a server that replaces the KMS;
  *     tests/python/test_cloud_options.py, and for a jar `CLOUDS` in tests/packaging/test_packages.py.
  *
  * A KMS that gives out master keys, or wraps several keys in one call, needs code of its own, as Vault and the

@@ -93,7 +93,7 @@ class KeyDomainsSuite extends FunSuite {
     }
   }
 
-  test("a prefix is judged by the bytes that its template becomes, for each file") {
+  test("a prefix is checked as the bytes that its template becomes, for each file") {
     def written(template: String, directory: String, file: String) =
       AadPrefix.parse(template).toWrite(directory, file, "w", wrapsOnce = true)
     assertEquals(condition(written("{table}", "/data/t/p=1", "f")), "PME_BAD_OPTION")
@@ -141,7 +141,7 @@ class KeyDomainsSuite extends FunSuite {
     assertEquals(condition(KeyMetadata.parse("m\u0003".getBytes(UTF_8), "f")), "PME_KEY_METADATA")
   }
 
-  test("a key wrapped under one name opens under no other, be it a name of the same key") {
+  test("a key wrapped under one name opens under no other, not even another name of that key") {
     val named = new KmsSource(new StaticKms(Map("m" -> master, "same" -> master, "other" -> data)), 0)
     val one = new SingleWrapper(named).wrap(data, "m", isFooterKey = true, "f")
     def openedAs(id: String) = new DataKeyUnwrapper(named, 0).unwrap(one.copy(masterKeyId = id), "f")
@@ -201,7 +201,7 @@ class KeyDomainsSuite extends FunSuite {
     assertEquals(condition(opened(moved)), "PME_NOT_AUTHENTIC")
     val exchanged = one.copy(kek = Some(one.kek.get.copy(wrapped = other.wrapped)))
     assertEquals(condition(opened(exchanged)), "PME_NOT_AUTHENTIC")
-    // A key-encryption key is a data key to who is told so, and opens nothing of a file but what has its id as AAD.
+    // A key-encryption key that is used as a data key opens nothing of a file but what has its id as AAD.
     assertNotEquals(opened(KeyMaterial(isFooterKey = false, "m", one.kek.get.wrapped, None)), data)
   }
 }

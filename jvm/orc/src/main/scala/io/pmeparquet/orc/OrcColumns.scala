@@ -125,7 +125,7 @@ object OrcColumns {
   private val Texts = Set(Category.STRING, Category.CHAR, Category.VARCHAR)
 
   /**
-   * Refuses Bloom filters of encrypted columns: ORC's writer stores those of the values beside the encrypted ones.
+   * Refuses Bloom filters of encrypted columns: ORC's writer stores those of the values next to the encrypted ones.
    *
    * @param columns the value of `orc.bloom.filter.columns`
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION`

@@ -12,7 +12,7 @@ import io.pmeparquet.parquet.write.FileEncryption
 import io.pmeparquet.PmeException
 
 /**
- * Tells parquet-java how to encrypt and decrypt a file. parquet-java makes one by class name from the Hadoop
+ * Shows parquet-java how to encrypt and decrypt a file. parquet-java makes one by class name from the Hadoop
  * configuration for every file, so all state is in the scope that the configuration names.
  *
  * Without such a name, users have set `parquet.crypto.factory.class` themselves, and the rest of the configuration says

@@ -178,7 +178,7 @@ class ParquetLayerSuite extends FunSuite {
     assert(!unproven(tail(prefix = Some("orders")).copy(plaintextFooter = true)))
   }
 
-  test("a read gives out a master key only if its options say so") {
+  test("a read gives out a master key only if its options allow it") {
     def givenOut(options: (String, String)*) = Seq("m", "n").filter(readSettings(options: _*).givesOut)
     assertEquals(givenOut(), Nil)
     assertEquals(givenOut("footerKey" -> "m"), Seq("m"))

@@ -117,7 +117,7 @@ final class NewVersion(
       next == made.number + 1 && ManifestJson.manifest(content, where).previous.contains(made.digest)
     }
 
-  /** Whatever a storage answers, what is there under the name decides. */
+  /** Whatever a storage answers, the content under the name decides. */
   private def publish(number: Long, bytes: Array[Byte]): Unit = {
     def isThere = Arrays.equals(directory.manifest(number), bytes)
     val isFree =
@@ -244,7 +244,7 @@ private[snapshot] final class NewParts(
     FileEntry(name, bytes.length.toLong, Sha256.hex(Sha256.ofBytes(bytes)))
   }
 
-  /** Cuts files into parts, none of which has too many files or too large an index. */
+  /** Cuts files into parts: none has too many files or too large an index. */
   private def cut(files: Vector[SealedFile]): Vector[Vector[SealedFile]] = {
     val parts = Vector.newBuilder[Vector[SealedFile]]
     var (first, bytes) = (0, 0L)

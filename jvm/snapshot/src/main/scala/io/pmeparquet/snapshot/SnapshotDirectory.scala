@@ -35,7 +35,7 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
       .stripSuffix("/")
   }
 
-  /** Whether the name of the table is a link, which whoever can write beside the table can point elsewhere. */
+  /** Whether the name of the table is a link, which whoever can write next to the table can point elsewhere. */
   lazy val isLink: Boolean = OwnFiles.hasLinks(table, conf) && OwnFiles.find(table, conf) == Found.Other
 
   /**
@@ -55,7 +55,7 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
     look(MoreListings)
   }
 
-  /** The files of parts that are there, and files that were being written as one. */
+  /** The files of all existing parts, and the staged files of parts. */
   private[snapshot] def parts: Seq[StoredPart] = list().toSeq.flatten.filter(_.isFile).flatMap { file =>
     file.getPath.getName match {
       case name @ PartName(staged) => Some(StoredPart(name, staged != null, file.getModificationTime))

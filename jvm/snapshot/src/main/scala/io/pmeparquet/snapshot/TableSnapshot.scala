@@ -36,7 +36,7 @@ final class TableSnapshot(val version: Version, val files: Vector[SealedFile]) {
 /**
  * What an index says of the files of a version.
  *
- * @param known by the path of the file; a file of which nothing is known is missing
+ * @param known by the path of the file; a file without an entry is unknown to the index
  */
 final class IndexContent(val index: IndexEntry, known: JavaMap[String, ColumnSummary]) {
   def of(path: String): Option[ColumnSummary] = Option(known.get(path))

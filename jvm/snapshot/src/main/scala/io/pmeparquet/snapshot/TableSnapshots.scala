@@ -95,7 +95,7 @@ final class TableSnapshots(
 
   /**
    * The newest version, whatever `snapshot` chooses, for whoever makes the next one: `minSnapshot` holds for it too, or
-   * an earlier state of the table that somebody put back would be sealed anew.
+   * an earlier state of the table that somebody put back would be sealed again.
    *
    * @return none if there is none
    */
@@ -145,8 +145,8 @@ final class TableSnapshots(
     }
 
   /**
-   * For a version of a table of which this session knows none. If the read names neither a public key nor a footer key,
-   * the oldest version that is there says which key the others must be under. Whoever can delete all older versions can
+   * For the first version of a table that this session sees. If the read names neither a public key nor a footer key,
+   * the oldest existing version says which key the others must be under. Whoever can delete all older versions can
    * hide that: see "What a first read trusts" in docs/snapshots.md.
    *
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_NOT_AUTHENTIC` if a version between them changed the key without
@@ -186,7 +186,7 @@ final class TableSnapshots(
     if (before.digest.startsWith(prefix)) before else pinned(before, prefix)
   }
 
-  /** A version whose seal nobody has verified: its digest tells whether it is the one that is meant. */
+  /** A version whose seal nobody has verified: its digest shows whether it is the one that is meant. */
   private def unverified(number: Long): Version = {
     val where = directory.manifestPath(number).toString
     val bytes = directory.manifest(number)
@@ -207,7 +207,7 @@ final class TableSnapshots(
     versions
   }
 
-  /** All manifests that are there, by their numbers. Nothing of them is verified. */
+  /** All existing manifests, by their numbers. Nothing of them is verified. */
   def manifests(): Seq[(Long, Array[Byte])] =
     directory.versions.map(number => number -> directory.manifest(number))
 
@@ -259,7 +259,7 @@ final class TableSnapshots(
     new TableSnapshot(version, files)
   }
 
-  /** Says of a version that was there, and of which something is missing, that it has expired, if it has. */
+  /** If something is missing because the version has expired meanwhile, says that it has. */
   private def unlessExpired[A](number: Long)(read: => A): A =
     try read
     catch {

@@ -180,7 +180,7 @@ class ObjectStoreSuite extends TableSuite {
       }
     }
 
-    test(s"$scheme: of two sealers, whoever publishes second is told, loses its parts and can go on") {
+    test(s"$scheme: of two sealers, whoever publishes second fails, loses its parts and can go on") {
       atEachRequest(() => sealedTable(1))(_.seal(8), _.seal(9)) { (table, failed) =>
         table.requireChain()
         failed match {

@@ -82,7 +82,7 @@ class SnapshotDirectorySuite extends TableSuite {
     refused(Damaged, "a link")(directoryOf(root).manifest(3))
   }
 
-  table.test("an oversized manifest is damaged, and is not read") { root =>
+  table.test("a manifest that is too long is damaged, and is not read") { root =>
     val most = 16L * 1024 * 1024
     val file = new RandomAccessFile(put(root, first).toFile, "rw")
     try {

@@ -204,7 +204,7 @@ class TableSnapshotsSuite extends TableSuite {
     assert(files.forall(file => content.of(file.path).nonEmpty))
   }
 
-  table.test("what an index says belongs to the file that it was said of, in every part") { root =>
+  table.test("an index's values belong to the file that they describe, in every part") { root =>
     val many = (0 until 40001).map(number => file(f"f-$number%05d.parquet"))
     val made = publish(
       root,

@@ -37,7 +37,7 @@ abstract class TableSuite extends FunSuite {
   protected def namesIn(root: LocalPath): Set[String] =
     Option(snapshotsOf(root).toFile.list).fold(Set.empty[String])(_.toSet)
 
-  /** Master keys, each of which follows from its name. */
+  /** Master keys, made from their names. */
   private def secret(names: Seq[String]) =
     new Secret(names.map(name => s"$name=${Base64.getEncoder.encodeToString(digest(name))}").mkString("\n"))
 
@@ -53,7 +53,7 @@ abstract class TableSuite extends FunSuite {
 
   protected def digest(text: String): Array[Byte] = Sha256.ofBytes(text.getBytes(UTF_8))
 
-  /** @param content what tells one state of the file from another */
+  /** @param content what differs between two states of the file */
   protected def file(path: String, content: Int = 0): SealedFile = SealedFile(
     path,
     1000L + content,

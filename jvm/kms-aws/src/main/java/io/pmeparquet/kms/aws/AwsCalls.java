@@ -24,7 +24,7 @@ import io.pmeparquet.kms.client.KmsFailure;
 /**
  * The calls of AWS KMS that are needed, with an SDK client for each region.
  *
- * <p>Nobody tells a KMS client of parquet-java that it is no longer needed. So SDK clients are not closed, and what they
+ * <p>parquet-java never closes its KMS clients. So this does not close the SDK's clients, and what they
  * hold is left to the garbage collector, but for the timer's thread and the credentials, which are the process's own.
  */
 final class AwsCalls {
@@ -138,8 +138,8 @@ final class AwsCalls {
   }
 
   /**
-   * Credentials are asked for before the call, of which they are a part, since there the SDK does not tell the two failures
-   * apart. For some that give them, a process for instance, it waits without a limit.
+   * Gets credentials before the call: a failure in the call would not show whether the credentials or the KMS failed.
+   * It waits without a limit for some sources of credentials, a process for instance.
    */
   private KmsClient clientFor(String keyId, Deadline deadline) {
     SignerLog.keepSecrets();
@@ -158,7 +158,7 @@ final class AwsCalls {
     return clients.computeIfAbsent(region, this::open);
   }
 
-  /** Asked for once: it may be the instance's, which a call over the network tells. */
+  /** Found once: it may be the instance's, which a call over the network returns. */
   private synchronized Region regionOfProcess() {
     if (ofProcess == null) {
       ofProcess = AwsSettings.regionOfProcess();

@@ -19,7 +19,7 @@ import io.pmeparquet.kms.client.KmsClientSettings;
 import io.pmeparquet.kms.client.KmsFailure;
 
 /**
- * What the client is told: the options {@code kms.aws.*}, each behind {@code parquet.encryption.}.
+ * The client's settings: the options {@code kms.aws.*}, each behind {@code parquet.encryption.}.
  *
  * @param region where keys are that are not named by an ARN, if it is not what the SDK finds
  * @param context what wrapped keys are bound to

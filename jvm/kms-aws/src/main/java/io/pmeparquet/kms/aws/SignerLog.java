@@ -19,7 +19,7 @@ final class SignerLog {
 
   private SignerLog() {}
 
-  /** Before each call, since settings of logs may be read anew at any time. */
+  /** Before each call, since Log4j may reload its settings at any time. */
   static void keepSecrets() {
     if (isOpen()) {
       Configurator.setAllLevels(PACKAGE, Level.INFO);

@@ -59,7 +59,7 @@ final class AzureApi {
       case 401:
         throw KmsFailure.unavailable(kms + " refuses the token of the login, even a new one", null);
       case 403:
-        // What stands before the vault may forbid as well, and that is no word about a key.
+        // Something in front of the vault may forbid as well, which says nothing about a key.
         if (code == null) {
           throw strange(answer, null);
         }
@@ -103,7 +103,7 @@ final class AzureApi {
     return made.group(1);
   }
 
-  /** Returns the bytes of a field of base64url, of which there is one at least. */
+  /** Returns the bytes of a field of base64url: at least one. */
   byte[] bytesIn(KmsRest.Answer answer, String... path) {
     String text = answer.text(path);
     try {

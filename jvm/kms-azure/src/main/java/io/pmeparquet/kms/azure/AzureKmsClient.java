@@ -16,7 +16,7 @@ import io.pmeparquet.kms.client.SigningClient;
  * parquet} source {@code parquet.encryption.kms.client.class}. It speaks the REST API, version 7.4: {@code wrapkey} and
  * {@code unwrapkey}.
  *
- * <p>A wrapped key is {@code azure:VERSION:VALUE}: Key Vault must be told which version of a key to unwrap with. Nothing
+ * <p>A wrapped key is {@code azure:VERSION:VALUE}: Key Vault needs the version of a key to unwrap with. Nothing
  * else of where a call goes is taken from it, and the instance id, the instance URL and the token that parquet-java hands
  * over are not looked at: a file may name them.
  *

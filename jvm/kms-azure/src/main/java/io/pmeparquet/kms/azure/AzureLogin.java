@@ -41,7 +41,7 @@ final class AzureLogin {
     }
     Optional<String> file = ofProcess("AZURE_FEDERATED_TOKEN_FILE");
     if (file.isPresent()) {
-      // Read anew each time: the cluster writes it anew before its token ends.
+      // Read each time: the cluster replaces it before its token ends.
       return ofApplication(settings, resource, "client_assertion", () -> contentOf(file.get()));
     }
     return ofMachine(settings, resource);

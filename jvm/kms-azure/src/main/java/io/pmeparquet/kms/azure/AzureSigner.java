@@ -54,7 +54,7 @@ final class AzureSigner {
     if (!KINDS.contains(kind) || !"P-256".equals(answer.text("key", "crv"))) {
       throw KmsFailure.missing("in " + api.kms + " it is not an EC key on the curve P-256", null);
     }
-    // Key Vault tells of such keys, and refuses to sign with them.
+    // Key Vault describes such keys, and refuses to sign with them.
     if ("false".equals(answer.value("attributes", "enabled"))) {
       throw KmsFailure.missing("it is disabled in " + api.kms, null);
     }

@@ -21,7 +21,7 @@ final class GcpSigner {
 
   private final GcpApi api;
 
-  /** By the names of versions: a version keeps its algorithm for ever. */
+  /** By the names of versions: a version never changes its algorithm. */
   private final Map<String, String> algorithms = new ConcurrentHashMap<>();
 
   GcpSigner(GcpApi api) {

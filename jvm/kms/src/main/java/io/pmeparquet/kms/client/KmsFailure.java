@@ -3,7 +3,7 @@ package io.pmeparquet.kms.client;
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException;
 
 /**
- * What a KMS client of ours throws where a key is not to be had, for which parquet-java's interface has but one name.
+ * What a KMS client of ours throws if it cannot get a key. parquet-java's interface has only one name for that.
  * Spark's own {@code parquet} source shows the message as it is.
  *
  * <p>Java, and not Scala: clients are in jars that serve every Scala version.

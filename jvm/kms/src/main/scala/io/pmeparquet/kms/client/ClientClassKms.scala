@@ -103,7 +103,7 @@ object ClientClassKms {
     new ClientClassKms(client, settings, UserGroupInformation.getCurrentUser, conf.getClassLoader)
   }
 
-  /** The class, of which nothing has run: neither an initializer nor a constructor, before it is known to be a client. */
+  /** The class. No initializer and no constructor has run, because it may not be a client. */
   private def clientOf(settings: ClientClassSettings, conf: Configuration, where: String): Class[_] = {
     val found =
       try Class.forName(settings.name, false, conf.getClassLoader)
@@ -151,7 +151,7 @@ object ClientClassKms {
       own
     }
 
-  /** The interface knows one kind of refusal. What else it throws is told apart by its cause: no network, or no key. */
+  /** The interface knows one kind of refusal. What else it throws shows by its cause: no network, or no key. */
   private def translate(
       failed: RuntimeException,
       masterKeyId: String,

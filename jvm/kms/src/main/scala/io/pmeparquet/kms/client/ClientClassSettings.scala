@@ -9,7 +9,7 @@ import io.pmeparquet.Secret
  * Any `org.apache.parquet.crypto.keytools.KmsClient`, or Iceberg's `KeyManagementClient`.
  *
  * @param identity
- *   tells configurations and users apart: a client may read anything from the Hadoop configuration
+ *   distinguishes configurations and users: a client may read anything from the Hadoop configuration
  * @param handed what the client finds in its Hadoop configuration, and nobody finds in another
  * @param withheld
  *   what a table's definition would put into that configuration, and the value that replaces it, if any

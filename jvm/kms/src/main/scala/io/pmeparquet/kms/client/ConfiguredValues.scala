@@ -64,7 +64,7 @@ private[pmeparquet] final class ConfiguredValues(
     }
   }
 
-  /** parquet-java puts the token itself into the Hadoop configuration. Only there it may stand in plain text. */
+  /** parquet-java puts the token itself into the Hadoop configuration. Only there it may be plain text. */
   override def accessToken: Secret = values.find(PmeOptions.AccessToken) match {
     case None => new Secret(PmeOptions.AccessToken.default.get)
     case Some(found) if found.value == PmeOptions.AccessToken.default.get => new Secret(found.value)

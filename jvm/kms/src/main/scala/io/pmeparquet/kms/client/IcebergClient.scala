@@ -19,7 +19,7 @@ import io.pmeparquet.PmeErrors
 
 /**
  * A client of Iceberg's kind, `org.apache.iceberg.encryption.KeyManagementClient`, called by its methods' names: Iceberg
- * need not be there when this is built. What it wraps stands in key material as base64.
+ * need not be there when this is built. Key material has what it wraps as base64.
  *
  * @param interface Iceberg's, as the client's class loader has it
  */

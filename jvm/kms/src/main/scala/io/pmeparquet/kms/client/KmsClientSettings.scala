@@ -9,8 +9,8 @@ import io.pmeparquet.kms.http.ServerAddress
 import io.pmeparquet.options.{OptionSpec, PmeOptions}
 
 /**
- * What KMS clients in jars of their own are told: our options, which their Hadoop configuration has behind
- * `parquet.encryption.`. Options go by their names, and only Java's types stand here, so that one jar serves every Scala
+ * The settings of KMS clients in jars of their own: our options, which their Hadoop configuration has behind
+ * `parquet.encryption.`. Callers name options by text, and all types are Java's, so that one jar serves every Scala
  * version.
  */
 final class KmsClientSettings(conf: Configuration) {
@@ -30,7 +30,7 @@ final class KmsClientSettings(conf: Configuration) {
     toJava(textOf(option).map(ServerAddress.parse(option, _).toString))
   }
 
-  /** One of the values that the option lists, the first of which is the default. */
+  /** One of the values that the option lists; by default the first. */
   def choice(name: String): String = {
     val option = named(name)
     val chosen = textOf(option).getOrElse(option.values.head)

@@ -17,7 +17,7 @@ import io.pmeparquet.kms.http.{ServerAddress, UrlPath}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.PmeException
 
-/** Calls of a Hadoop KMS: their time is limited, and their failures are told in our terms. */
+/** Calls of a Hadoop KMS: their time is limited, and their failures become ours. */
 private[kms] final class HadoopKmsCalls(timeoutMillis: Long) {
   def timeoutSeconds: Int = (timeoutMillis / 1000).toInt
 

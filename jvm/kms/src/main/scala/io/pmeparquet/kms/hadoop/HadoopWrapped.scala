@@ -48,7 +48,7 @@ private[kms] object HadoopWrapped {
 
 /**
  * The local key of an ORC file, encrypted under a key of Hadoop KMS, as text: `hadoop-orc:VERSION:KEY`, with `KEY` in
- * base64. Hadoop KMS encrypts keys by AES-CTR, so it decrypts these too. ORC stores no IV beside a local key: the key's
+ * base64. Hadoop KMS encrypts keys by AES-CTR, so it decrypts these too. ORC stores no IV with a local key: the key's
  * own first bytes are the IV.
  */
 private[kms] final class HadoopLocalKey(val version: Int, val encrypted: Array[Byte]) {

@@ -10,7 +10,7 @@ import munit.FunSuite
 class KmsLoginSuite extends FunSuite {
   private val seconds = new AtomicLong
 
-  /** A login of which it is written down whether the token before was refused; `issue` says what comes of each. */
+  /** A login that records whether the token before was refused; `issue` makes each result. */
   private class Logins(limitMillis: Long = 20000)(issue: Int => KmsLogin.Pass) {
     val asked = ArrayBuffer.empty[Boolean]
     private val issuer = new KmsLogin.Issuer {
@@ -36,7 +36,7 @@ class KmsLoginSuite extends FunSuite {
     assertEquals(logins.asked.toSeq, Seq(false, false))
   }
 
-  test("a failed login is told for ten seconds in place of another attempt") {
+  test("a failed login is reported for ten seconds in place of another attempt") {
     val logins = new Logins()(number =>
       if (number == 1) throw KmsFailure.unavailable("it was refused", null) else lasting(60)
     )
@@ -54,14 +54,14 @@ class KmsLoginSuite extends FunSuite {
     assertEquals(logins.failure(), "the login at a test failed (IllegalArgumentException)")
   }
 
-  test("a login that hangs is told as well, and is not waited for again") {
+  test("a login that hangs is reported as well, and is not waited for again") {
     val logins = new Logins(limitMillis = 1000)(_ => { Thread.sleep(60000); lasting(60) })
     val late = "the login at a test did not end within 1 s (kms.timeoutSeconds)"
     assertEquals((logins.failure(), logins.failure()), (late, late))
     assertEquals(logins.asked.size, 1)
   }
 
-  test("a refused pass is replaced by one that is told so, and only once") {
+  test("a refused pass is replaced once, and the issuer learns of the refusal") {
     val logins = new Logins()(_ => lasting(60))
     val first = logins.pass()
     logins.login.forget(first)

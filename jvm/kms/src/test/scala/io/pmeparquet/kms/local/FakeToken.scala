@@ -16,7 +16,7 @@ import io.pmeparquet.kms.local.FakeToken.Step
 
 /**
  * A security provider that behaves as SunPKCS11 does with a token: keys that do not leave it, the master key `m` and the
- * private key `s`, and a PIN that it asks for until somebody is logged in. At a step that it is told to hang at it does so as native code does: no interrupt helps.
+ * private key `s`, and a PIN that it asks for until somebody is logged in. At a chosen step it hangs as native code does: no interrupt helps.
  */
 final class FakeToken extends Provider("FakeToken", "1", "for tests") {
   private val steps = new ConcurrentLinkedQueue[(String, String)]

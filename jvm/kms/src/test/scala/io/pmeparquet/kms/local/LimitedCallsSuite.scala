@@ -53,7 +53,7 @@ class LimitedCallsSuite extends FunSuite {
     assertEquals(limited("t", Late)(7), 7)
   }
 
-  test("one that hangs fails in time, and is told for ten seconds to who comes, without a call") {
+  test("one that hangs fails in time, and so do all calls for ten seconds, without being made") {
     clock = 0
     val limited = calls(most = 8)
     hanging(limited) { one =>
@@ -85,7 +85,7 @@ class LimitedCallsSuite extends FunSuite {
     assertEquals(limited("t", Late)("done"), "done")
   }
 
-  test("who is interrupted while waiting is told so, and it is not taken for a token that hangs") {
+  test("an interrupt while waiting is reported as such, and not as a token that hangs") {
     val limited = calls(most = 1)
     Thread.currentThread().interrupt()
     val failed = intercept[PmeException](limited("t", Late)(7))

@@ -74,7 +74,7 @@ class LocalKmsSuite extends FunSuite {
     }
   }
 
-  test("static keys are read from lines, and a bad line is told by number, not by content") {
+  test("static keys are read from lines, and the error shows a bad line's number, not its content") {
     val text = "# comment\n\nfooter=" + Base64.getEncoder.encodeToString(new Array[Byte](16)) + "\n"
     assert(StaticKms.parse(new Secret(text)).directKey("footer", "w").isDefined)
     Seq("footer", "a=AAAA", "a=%%%secret%%%", "").foreach { bad =>

@@ -38,7 +38,7 @@ class VaultBatchSuite extends VaultSuite {
       }
     }
 
-    test(s"$name: what is said of the request is said of each item") {
+    test(s"$name: the answer to the request counts for each item") {
       val refusals = Seq(
         denied -> "PME_KEY_DENIED",
         refusal(400, "encryption key not found") -> "PME_KEY_NOT_FOUND",
@@ -84,7 +84,7 @@ class VaultBatchSuite extends VaultSuite {
     }
   }
 
-  test("many keys are several requests, of which none follows one that was not served") {
+  test("many keys are several requests, and none follows one that was not served") {
     val many = Seq.fill(VaultKms.MostInBatch + 2)("a")
     def served(count: Int) = Reply(200, batch(Seq.fill(count)("""{"ciphertext":"vault:v2:abc"}"""): _*))
     asking(served(VaultKms.MostInBatch), served(2)) { (kms, vault, _) =>

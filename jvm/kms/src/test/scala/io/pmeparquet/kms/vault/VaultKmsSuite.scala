@@ -84,7 +84,7 @@ class VaultKmsSuite extends VaultSuite {
     assert(failed.getMessage.contains(vault.address) && failed.getMessage.contains("job"), failed.getMessage)
   }
 
-  test("refusals are told apart, and none of them is tried again") {
+  test("each refusal has its own error, and none is tried again") {
     val answers = Seq(
       refusal(
         403,
@@ -138,7 +138,7 @@ class VaultKmsSuite extends VaultSuite {
     }
   }
 
-  test("a login's token that is over is told from a key that is denied, and another one is got") {
+  test("an expired token of a login is not taken for a denied key, and is replaced") {
     withLogin(login("one", 100), denied, denied, denied, login("two", 100), wrapped) { (kms, vault, clock) =>
       // It has just come from Vault, which therefore is not asked.
       assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KEY_DENIED")
@@ -157,7 +157,7 @@ class VaultKmsSuite extends VaultSuite {
     }
   }
 
-  test("what stands before Vault and does not know how to say what was meant refuses no key") {
+  test("a proxy before Vault that cannot say what was meant refuses no key") {
     asking(denied, Reply(404, "not here")) { (kms, _, _) =>
       assertEquals(condition(kms.wrap(key, "k", "t")), "PME_KMS_UNAVAILABLE")
     }
@@ -182,7 +182,7 @@ class VaultKmsSuite extends VaultSuite {
     }
   }
 
-  test("a login is made once, renewed when half of its time is over, and made anew when it is refused") {
+  test("a login is made once, renewed when half of its time is over, and made again when it is refused") {
     val expired = refusal(403, "permission denied\", \"invalid token")
     withLogin(
       login("one", 100),

@@ -145,7 +145,7 @@ class VaultSigningSuite extends VaultSuite {
     }
   }
 
-  test("refusals to look a key up, and to sign with it, are told apart") {
+  test("refusals to look a key up, and to sign with it, have errors of their own") {
     val refusals = Seq(
       denied -> "PME_KEY_DENIED",
       refusal(403, "invalid token") -> "PME_KMS_UNAVAILABLE",

@@ -14,7 +14,7 @@ import munit.FunSuite
 import io.pmeparquet.{AesKey, PmeException, Secret}
 import io.pmeparquet.kms.http.JsonHttp
 
-/** Tests of Vault's client, against a server that says what it is told to. */
+/** Tests of Vault's client, against a server with prepared answers. */
 abstract class VaultSuite extends FunSuite {
 
   /** Answers in turn what it was given, and writes down what it was asked. */

@@ -10,7 +10,7 @@ import io.pmeparquet.kms.HadoopKmsClient
 import io.pmeparquet.parquet.scope.Expiring
 
 /**
- * Decrypts the local keys of ORC files, beside what the KMS does. A local key is encrypted by AES-CTR under the master
+ * Decrypts the local keys of ORC files, also if the KMS cannot. A local key is encrypted by AES-CTR under the master
  * key, with its own first bytes as the IV; ORC's memory provider and Hadoop KMS do the same. ''Driver only'' with
  * `kms.callFrom=driver`: master keys do not leave it.
  *

@@ -112,7 +112,7 @@ final class OrcScope private[keys] (
 
   /**
    * Makes ORC's provider for this scope in this JVM. ORC keeps providers in a map that is not made for threads, and without
-   * a provider its reader would try for ever.
+   * a provider its reader would never stop trying.
    *
    * @throws io.pmeparquet.PmeException if ORC does not find our provider
    */

@@ -115,7 +115,7 @@ object OrcScopes {
     io.pmeparquet.keys.WrappedKey(key.text, OrcLocalKeys.requestOf(encrypted), None)
   }
 
-  /** A Hadoop KMS tells the newest version of a key when it wraps with it. */
+  /** A Hadoop KMS returns the newest version of a key when it wraps with it. */
   private def newest(id: String, name: OrcKeyName, kms: Kms, where: String): OrcKeyName =
     if (id != name.name) name
     else {

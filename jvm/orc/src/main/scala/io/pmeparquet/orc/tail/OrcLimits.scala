@@ -25,7 +25,7 @@ private[tail] object OrcLimits {
   /** Writers fill each compressed chunk of a footer, so many chunks mean that somebody wants to keep a reader busy. */
   val Chunks: Int = 64 * 1024
 
-  /** Messages, texts, byte strings and unknown fields of a structure, each of which takes about a hundred bytes. */
+  /** Messages, texts, byte strings and unknown fields of a structure. Each takes about a hundred bytes. */
   val Objects: Int = fraction(800, Int.MaxValue)
 
   /** A table of ten thousand columns is very wide. `inspect` has the same limit. */

@@ -55,7 +55,7 @@ final class OrcTail private[tail] (
     s"$file: ${types.size} columns, ${stripes.size} stripes, $rows rows, ${variants.size} encryption variants"
 }
 
-/** @param keys each of which opens the column: mostly one, none if it is not encrypted */
+/** @param keys any one opens the column: mostly one, none if it is not encrypted */
 final case class OrcProtection private[tail] (column: OrcType, keys: Seq[OrcKey])
 
 /**

@@ -113,7 +113,7 @@ class HostileTailSuite extends FunSuite {
     val block = zlib.postScript.getCompressionBlockSize.toInt
     val chunk = zlib.chunk(deflated(new Array[Byte](block + 1)), isStored = false)
     refused(zlib.withTail(chunk, zlib.postScript), "its footer does not decompress")
-    // A length of 2^31 bytes, of which there are none.
+    // A length of 2^31 bytes, without any bytes.
     val stated = Array(0xff, 0xff, 0xff, 0xff, 7, 0).map(_.toByte)
     refused(snappy.withTail(snappy.chunk(stated, isStored = false), snappy.postScript), "a chunk states")
   }

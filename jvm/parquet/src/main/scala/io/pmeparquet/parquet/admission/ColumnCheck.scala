@@ -58,7 +58,7 @@ private[parquet] final class ColumnCheck(
 
   /**
    * Requires that readers that find columns by these names, as parquet-java does, get the same column as readers that
-   * go by order.
+   * find them by their order.
    */
   private def requirePath(leaf: LeafColumn, chunk: ColumnChunk, where: String): Unit = {
     val crypto = Option(chunk.getCrypto_metadata).filter(_.isSetENCRYPTION_WITH_COLUMN_KEY)

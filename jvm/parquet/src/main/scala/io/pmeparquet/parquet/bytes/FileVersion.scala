@@ -15,7 +15,7 @@ import io.pmeparquet.PmeException
  *
  * @param destination where it will be read from, if not at `path`
  * @param etag none where files have none, or if the file is known from a listing
- * @param status what the store said of the file, if it was asked for this one
+ * @param status what the store reported of the file, if it was asked for this one
  */
 private[parquet] final case class FileVersion(
     path: Path,
@@ -62,7 +62,7 @@ private[parquet] object FileVersion {
   }
 }
 
-/** A small file beside data. Anyone with storage access may have made it as large as they like. */
+/** A small file next to data. Anyone with storage access may have made it as large as they like. */
 private[parquet] object SmallText {
 
   /**
@@ -72,7 +72,7 @@ private[parquet] object SmallText {
   def read(file: Path, conf: Configuration, tooLong: Long => PmeException): String = {
     val version = FileVersion.of(file, conf)
     if (version.length > MaterialFile.MaxBytes) throw tooLong(version.length)
-    // A FIFO and a device are of no length, and opening one could wait for ever.
+    // A FIFO and a device are of no length, and opening one could wait without end.
     if (version.length == 0) ""
     else {
       val bytes = new Array[Byte](version.length.toInt)

@@ -34,7 +34,7 @@ private[parquet] object Limits {
   /** Nesting of structs; Parquet's own structs nest eight deep. */
   val ThriftDepth = 32
 
-  /** Structs, lists, list elements and strings of a Thrift structure, each of which takes about a hundred bytes. */
+  /** Structs, lists, list elements and strings of a Thrift structure. Each takes about a hundred bytes. */
   val ThriftObjects: Int = fraction(800, Int.MaxValue)
 
   private def fraction(of: Int, most: Int): Int = (Runtime.getRuntime.maxMemory / of).min(most.toLong).toInt

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 /**
  * Walks over a struct in Thrift's compact protocol without creating objects. Every string and list must fit into the
- * bytes that are there, and both the nesting and the number of objects that a parser would create are limited. This
+ * remaining bytes, and both the nesting and the number of objects that a parser would create are limited. This
  * heap can parse whatever passes; Thrift's own reader would first allocate as much as a list claims.
  */
 private[parquet] object ThriftBounds {

@@ -21,7 +21,7 @@ import io.pmeparquet.parquet.scope.WriteScope
 
 /**
  * One run that encrypts the files of a table in place: a hidden directory within the table's, where tasks write, and
- * beside it the manifest, which stays until all files are encrypted. ''Crosses the wire.''
+ * next to it the manifest, which stays until all files are encrypted. ''Crosses the wire.''
  *
  * @param goesOn whether it continues an earlier run that has not ended
  */

@@ -17,7 +17,7 @@ import io.pmeparquet.parquet.chunk._
 import io.pmeparquet.parquet.scope.ReadScope
 
 /**
- * A row group of which a query wants some rows. Nothing of it is read yet except metadata and indexes. For one thread.
+ * A row group with rows that a query wants. Only its metadata and indexes are read yet. For one thread.
  *
  * @param found the indexes read to select rows, if any
  * @param selected the rows that the page index leaves; none for all

@@ -75,7 +75,7 @@ final class SplitReader private[file] (
   /**
    * Those of some columns whose keys the KMS denies to this reader.
    *
-   * @param wanted columns, not all of which need be in the file
+   * @param wanted columns; the file need not have them all
    */
   def refused(wanted: MessageType): Seq[RefusedColumn] = file.refused(here(wanted), counters)
 
@@ -123,7 +123,7 @@ final class SplitReader private[file] (
   /**
    * The row groups of a split that may hold rows for a filter. Finds each when the caller asks for it.
    *
-   * @param requested the columns to read, not all of which need be in the file
+   * @param requested the columns to read; the file need not have them all
    * @param filter the predicate for parquet-java's row group and page filters
    * @param vectorized whether Spark's vectorized decoders read the pages: they copy values, so the next page of a
    *   column may overwrite the last, and they can skip single rows. parquet-column's record assembly keeps values, and

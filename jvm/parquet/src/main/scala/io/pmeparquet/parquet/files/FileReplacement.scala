@@ -118,7 +118,7 @@ private[pmeparquet] final class FileReplacement private (place: Place, conf: Con
 private[pmeparquet] object FileReplacement {
 
   /**
-   * The prefix of files that are staged beside those that they will replace: every reader ignores it, and no writer
+   * The prefix of files that are staged next to those that they will replace: every reader ignores it, and no writer
    * uses it. Rotation was the first to stage files. The name stays, since other versions leave such files behind when
    * they are killed, and look for them.
    */
@@ -152,6 +152,6 @@ private[pmeparquet] object FileReplacement {
     new FileReplacement(place, conf)
   }
 
-  /** The file system without checksum files beside its files. */
+  /** The file system without checksum files next to its files. */
   def unchecked(fs: FileSystem): FileSystem = Place.unchecked(fs)
 }

@@ -10,7 +10,7 @@ import io.pmeparquet.material.{KeyMaterial, MaterialFile}
 import io.pmeparquet.parquet.bytes.{FileVersion, SmallText}
 import io.pmeparquet.PmeErrors
 
-/** `_KEY_MATERIAL_FOR_<file>.json`, beside the file (`keyMaterial=external`). */
+/** `_KEY_MATERIAL_FOR_<file>.json`, next to the file (`keyMaterial=external`). */
 object MaterialFiles {
   def read(path: Path, conf: Configuration): Map[String, KeyMaterial] = {
     val file = pathFor(path)
@@ -52,7 +52,7 @@ object MaterialFiles {
   private[parquet] def pathFor(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
 }
 
-/** A file from a listing, and whether there is key material beside it. */
+/** A file from a listing, and whether there is key material next to it. */
 final case class ListedFile(path: String, length: Long, modified: Long, hasExternalMaterial: Boolean) {
   private[parquet] def version: FileVersion = FileVersion(new Path(path), length, modified)()
 }

@@ -11,7 +11,7 @@ import org.apache.hadoop.ipc.RemoteException
 import io.pmeparquet.{PmeErrors, PmeException}
 
 /**
- * The only way to create, find and remove what we keep beside data: staging, marks, claims, key material. Anyone else
+ * The only way to create, find and remove what we keep next to data: staging, marks, claims, key material. Anyone else
  * who can write to a table's directory may have put something in its place before us, for example a symbolic link to a
  * file of ours. Therefore:
  *
@@ -221,7 +221,7 @@ private[files] object Place {
 
   def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
 
-  /** The file system without checksum files beside its files. */
+  /** The file system without checksum files next to its files. */
   def unchecked(fs: FileSystem): FileSystem = fs match {
     case checked: ChecksumFileSystem => checked.getRawFileSystem
     case other => other

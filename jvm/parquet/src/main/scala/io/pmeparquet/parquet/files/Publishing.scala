@@ -71,7 +71,7 @@ private[pmeparquet] object Publishing {
   def publish(bytes: Array[Byte], to: Path, staged: Path, conf: Configuration): Boolean =
     PublishStep.of(Place.of(to, conf)).publish(bytes, to, staged, conf)
 
-  /** The file systems that were seen to keep what is there. */
+  /** The file systems that this JVM saw keep an existing file. */
   private val tried = Collections.synchronizedMap(new WeakHashMap[FileSystem, Boolean])
 
   private def holds(step: PublishStep, directory: Path, spare: () => String, conf: Configuration) = {

@@ -65,7 +65,7 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
    * Moves a complete file of an attempt to the staged table, unless there is one: to replace it would leave a gap, in which
    * [[publish]] could move the table without it.
    *
-   * @return whether it was moved. If not, the caller decides whether the one that is there is as good
+   * @return whether it was moved. If not, the caller decides whether the existing one is as good
    */
   def keep(written: Path, file: String, conf: Configuration): Boolean = {
     requireRunning(conf)

@@ -19,7 +19,7 @@ import io.pmeparquet.parquet.write.WrittenFooter
  * wire''.
  *
  * @param masterKeys the new master key for each old one; none if each key stays under its own
- * @param external whether key material goes beside the file; none if it stays where it is
+ * @param external whether key material goes next to the file; none if it stays where it is
  * @param instances id and URL of the KMS that keys come from, and of the one that they go to
  */
 final class FileRotation(

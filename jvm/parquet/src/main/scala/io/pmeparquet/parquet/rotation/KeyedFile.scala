@@ -63,7 +63,7 @@ private[parquet] object FoundFile {
 
 /**
  * An encrypted file whose footer is authentic, with each wrapped key of the file. Nothing authenticates key material in
- * a file beside it, nor the footer's own key metadata: a key belongs to this file if it opens what it should.
+ * a file next to it, nor the footer's own key metadata: a key belongs to this file if it opens what it should.
  */
 private[parquet] final class KeyedFile private (
     val version: FileVersion,
@@ -83,7 +83,7 @@ private[parquet] final class KeyedFile private (
   def isInternal: Boolean = keys.forall(!_.isExternal)
   def isExternal: Boolean = keys.forall(_.isExternal)
 
-  /** Key material beside it that its footer does not refer to: a file without rows has some for all its columns. */
+  /** Key material next to it that its footer does not refer to: a file without rows has some for all its columns. */
   def unused: Seq[KeyMaterial] = {
     val used = keys.flatMap(_.reference).toSet
     if (used.isEmpty) Nil

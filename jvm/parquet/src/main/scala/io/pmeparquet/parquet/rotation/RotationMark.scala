@@ -11,7 +11,7 @@ import io.pmeparquet.parquet.files.{Found, OwnFiles}
 
 /**
  * A file in a table's directory for as long as a rotation of the table runs. Of two concurrent rotations with different
- * aims, one could remove key material beside a file that the other has just started to use.
+ * aims, one could remove key material next to a file that the other has just started to use.
  *
  * Its name contains the aim, and nothing reads its content: the mark of a killed rotation does not stop whoever runs
  * the same one again.

@@ -44,7 +44,7 @@ final class KnownColumn(val leaf: PrimitiveType, val summaries: Seq[(SummaryKind
 final case class Proof(uses: Set[(Seq[String], SummaryKind)])
 
 /**
- * Decides whether a file can hold a row for a predicate. It recurses over AND and OR, and has parquet-java's filters
+ * Decides whether a file can hold a row for a predicate. It recurses over AND/OR, and has parquet-java's filters
  * evaluate each comparison, from what the summaries of its column say, as they do for a row group. What is not proved may match:
  * unknown columns, other types, NaN, NOT. For one thread.
  *
@@ -192,7 +192,7 @@ private[summary] final class KnownSummary(
   /**
    * Whether no value that is not null fulfils a comparison.
    *
-   * @param comparison with values of this column's type, of which none is NaN
+   * @param comparison with values of this column's type, without NaN
    */
   def holdsNone(comparison: Comparison): Boolean =
     isUsable && (byStatistics(comparison) || (hasOneForm && comparison.hasLengthOf(leaf) &&

@@ -177,7 +177,7 @@ object SummaryClasses {
     instance
   }
 
-  /** The class, of which nothing has run before it is known to be one. */
+  /** The class. None of its code has run, because it may not be a summary class. */
   private def loaded(name: String): Class[_ <: SummaryClass] = {
     val loader = Option(Thread.currentThread().getContextClassLoader).getOrElse(getClass.getClassLoader)
     val found =

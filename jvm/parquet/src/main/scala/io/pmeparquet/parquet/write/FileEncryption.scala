@@ -38,7 +38,7 @@ private[parquet] final class FileEncryption(
   private lazy val wrapper = scope.wrapper(conf)
   private val external = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 
-  /** @param columnKeys keys by column name, each of which must match a column of the file */
+  /** @param columnKeys keys by column name; each name must match a column of the file */
   def properties(
       schema: MessageType,
       columnKeys: Option[ColumnKeys] = settings.columnKeys
@@ -122,7 +122,7 @@ private[pmeparquet] object FileEncryption {
 }
 
 /**
- * What tells a file that was just written from every other one. It needs no key. ''Crosses the wire.''
+ * What distinguishes a file that was just written from every other one. It needs no key. ''Crosses the wire.''
  *
  * @param length of the file in bytes
  * @param sha256 of the footer, its length and the magic at the end of the file

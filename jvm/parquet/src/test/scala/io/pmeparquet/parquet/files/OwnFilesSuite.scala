@@ -63,7 +63,7 @@ class OwnFilesSuite extends FunSuite {
     assertEquals(text(victim), Precious)
   }
 
-  directory.test("no checksum file is written beside a file, since a link may be there") { root =>
+  directory.test("no checksum file is written next to a file, since a link may be there") { root =>
     val victim = write(root.resolve("victim"))
     Files.createSymbolicLink(root.resolve(".place.crc"), victim)
     val out = OwnFiles.create(hadoop(root.resolve("place")), conf)

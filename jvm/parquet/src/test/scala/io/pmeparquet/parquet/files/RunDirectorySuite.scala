@@ -62,7 +62,7 @@ object MeanwhileFileSystem {
   val times = new AtomicInteger
 }
 
-/** A task of which nobody knows creates a file while a directory is removed, so that it stays. */
+/** An unknown task creates a file while a directory is removed, so that the directory stays. */
 class MeanwhileFileSystem extends RawLocalFileSystem {
   override def delete(path: Path, recursive: Boolean): Boolean =
     if (MeanwhileFileSystem.times.getAndUpdate(left => (left - 1).max(0)) > 0) {

@@ -134,7 +134,7 @@ class ConfigurationBrokerSuite extends FunSuite {
     assertEquals(inJvm("a"), inJvm("b"))
   }
 
-  test("all who ask for one configuration have one broker, which neither gives keys out nor tells settings") {
+  test("all who ask for one configuration have one broker, which gives out neither keys nor settings") {
     val session = conf(own: _*)
     val Right(Some(broker)) = answer(session, session): @unchecked
     assertEquals(

@@ -329,7 +329,7 @@ class StandaloneFactorySuite extends FunSuite {
     refused("PME_NOT_AUTHENTIC")(read(strange, conf(own :+ ("pme-parquet.aadPrefix" -> "other"): _*)))
   }
 
-  test("a read of a file without its path, and skipped files, are refused unless nothing has to be judged") {
+  test("a read of a file without its path, and skipped files, are refused unless there is nothing to check") {
     val plain = write(new Configuration(false))
     def byInputFile(conf: Configuration) = {
       val file = HadoopInputFile.fromPath(plain, new Configuration(false))

@@ -12,7 +12,7 @@ import RandomPredicates._
 import io.pmeparquet.parquet.schema.{Comparison, PredicateColumns}
 import io.pmeparquet.PmeException
 
-/** What the judge proves of random small files, against brute force. */
+/** What the evaluation proves of random small files, against brute force. */
 class FileEvaluationSuite extends FunSuite {
   private val Files = 400
   private val list = SummaryKind.ValueList(64)
@@ -99,7 +99,7 @@ class FileEvaluationSuite extends FunSuite {
   private val int = FilterApi.intColumn("v")
   private def ints(rows: Integer*) = new SmallColumn(ColumnKind("int32 v", Nil), "v", rows)
 
-  test("IS NOT NULL in an AND lets the other part be judged by the rows that are left") {
+  test("with IS NOT NULL in an AND, the other part counts only for the rows that are left") {
     val column = ints(5, null, 5)
     val other = FilterApi.notEq(int, Int.box(5))
     val filtered = FilterApi.and(FilterApi.notEq(int, null.asInstanceOf[Integer]), other)
@@ -150,7 +150,7 @@ class FileEvaluationSuite extends FunSuite {
     none(FilterApi.eq(double, Double.box(Double.NaN)), 1, range.known(SummaryKind.MinMax -> range.range))
   }
 
-  test("columns without an order are never judged: INT96 and intervals") {
+  test("columns without an order are never evaluated: INT96 and intervals") {
     val int96 = new SmallColumn(ColumnKind.int96, "v", Seq(ColumnKind.int96.values.head))
     val predicate = FilterApi.eq(FilterApi.binaryColumn("v"), ColumnKind.int96.values(1).asInstanceOf[Binary])
     val summaries = Seq(

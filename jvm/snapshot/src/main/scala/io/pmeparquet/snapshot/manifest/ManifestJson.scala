@@ -231,7 +231,7 @@ private[snapshot] object ManifestJson {
   private val LineEnd = "\n".getBytes(UTF_8)
 }
 
-/** The fields of a JSON object, each of which must be read. */
+/** The fields of a JSON object. Each must be read. */
 private[manifest] final class JsonFields(node: JsonNode, what: String, where: String) {
   private val left = mutable.LinkedHashSet(node.fieldNames.asScala.toSeq: _*)
 

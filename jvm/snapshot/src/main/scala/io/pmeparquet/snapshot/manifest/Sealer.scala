@@ -15,7 +15,7 @@ trait Sealer {
   def seal(content: Array[Byte], where: String): SealLine
 }
 
-/** Signs. Who has only the public key can verify, and cannot sign. */
+/** Signs. Anyone who has only the public key can verify, and cannot sign. */
 final class SignatureSealer(id: String, key: SigningKey) extends Sealer {
   if (!Seals.Signatures.contains(key.algorithm))
     throw PmeErrors.unsupported(
@@ -30,7 +30,7 @@ final class SignatureSealer(id: String, key: SigningKey) extends Sealer {
 }
 
 /**
- * Makes HMACs under a random key that the master key of footers wraps. Who can use that master key can make one.
+ * Makes HMACs under a random key that the master key of footers wraps. Anyone who can use that master key can make one.
  *
  * @param former the master key of the HMAC of the version before, if it is another one: a second HMAC under it shows
  *   readers who know the version before that its owner changed the key

@@ -108,7 +108,7 @@ private[snapshot] object PartFile {
  */
 private[snapshot] object IndexFile {
 
-  /** The group that holds all values: absent for a file of which nothing is known. */
+  /** The group that holds all values: absent for a file unknown to the index. */
   val Group = "index"
 
   def schema(kind: SummaryKind): MessageType = {

@@ -136,7 +136,7 @@ private[xskipper] final class LeafRows[A](
 
 private[xskipper] object LeafRows {
 
-  /** A list with more values tells files apart too seldom to be worth the time. */
+  /** A list with more values excludes files too seldom to be worth the time. */
   val MostValues = 10000
 
   /**

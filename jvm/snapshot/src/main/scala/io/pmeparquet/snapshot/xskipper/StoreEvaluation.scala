@@ -24,7 +24,7 @@ private[pmeparquet] trait SketchLookup {
  * what is different in a store: it does not count nulls, its bounds of floating-point columns may leave out NaN, and its
  * Bloom filters are Spark's. For one thread.
  *
- * @param conditions each of which a row must fulfil, without NOT (`LogicalInverseRewriter`)
+ * @param conditions without NOT (`LogicalInverseRewriter`); a row must fulfil each
  * @param types of the columns, by their paths in the conditions
  */
 private[pmeparquet] final class StoreEvaluation(
@@ -63,7 +63,7 @@ private[pmeparquet] final class StoreEvaluation(
       )
   }
 
-  /** Proves it for each value of a list by itself: then conditions of which each value fails another one count, too. */
+  /** Proves it for each value of a list by itself: each may fail another one of the conditions. */
   private def byValues(
       predicate: FilterPredicate,
       path: Seq[String],

@@ -259,6 +259,6 @@ private[pmeparquet] final class StoreKeys(
 
 private[pmeparquet] object StoreKeys {
 
-  /** Whether a text can stand in the list of column keys, which has no way to quote. */
+  /** Whether the list of column keys can hold a text: it has no way to quote. */
   def canBeListed(text: String): Boolean = text.nonEmpty && !text.exists(char => ":;,".indexOf(char) >= 0)
 }

@@ -63,7 +63,7 @@ private[pmeparquet] object StoredSummary {
     }
 
   /**
-   * NaN is the greatest value: a lower bound of NaN tells of nothing else, and below an upper one are all numbers.
+   * NaN is the greatest value: only NaN is above a lower bound of NaN, and all numbers are below an upper one.
    *
    * @param length of values in bytes
    */

@@ -189,7 +189,7 @@ private[xskipper] final class StoreFile(
       column.leaves.map { case (path, read) => leaf(pages, path)(read) }
     }
 
-    /** None for a row of which it says nothing, and for all rows after damage. */
+    /** None for a row that has no summary, and for all rows after damage. */
     def next(): Option[StoredSummary] = rows.flatMap { leaves =>
       val found = reporting(column.index)(column.summary(leaves.map(_.next())))
       if (found.isEmpty) rows = None

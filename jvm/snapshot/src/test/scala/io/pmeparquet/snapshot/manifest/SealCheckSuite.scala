@@ -187,7 +187,7 @@ class SealCheckSuite extends TableSuite {
     }
   }
 
-  test("a reader without the master key is told so")(
+  test("the error says that a reader has no master key")(
     refused("PME_KEY_NOT_FOUND", "'footer'")(
       check(masterKeys = Seq("pii")).require(content, hmac("footer"), "t")
     )

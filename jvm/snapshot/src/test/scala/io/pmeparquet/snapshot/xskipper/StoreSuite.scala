@@ -14,7 +14,7 @@ import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.{TableSnapshots, TableSuite}
 
-/** Reads stores, and judges data files by them as a query does. */
+/** Reads stores, and evaluates data files by them as a query does. */
 abstract class StoreSuite extends TableSuite {
   protected def accepting(names: String*): ReadScope = {
     val settings = Settings.forRead(new OptionValues(Map(Level.Option -> Map.empty[String, String])))

@@ -98,7 +98,7 @@ class XskipperStoreSuite extends StoreSuite {
     )
   }
 
-  table.test("two rows of one file, as a refresh leaves them for a while, are both told") { root =>
+  table.test("two rows of one file, as a refresh leaves them for a while, are both returned") { root =>
     val text = json(V4, minMax("d_minmax_1", "d", "double"))
     write(root, text, Doubles, name = "old.parquet")("/t/a#1" -> doubles(1, 5) _)
     write(root, text, Doubles, name = "new.parquet")("/t/a#1" -> doubles(6, 7) _, "/t/b#1" -> doubles(1, 5) _)
@@ -165,7 +165,7 @@ class XskipperStoreSuite extends StoreSuite {
     )
   }
 
-  test("ids of files are told by path, time and bucket") {
+  test("ids of files are parsed into path, time and bucket") {
     assertEquals(FileId.parse("/a#b/c.parquet#17"), Some(FileId(None, "/a#b/c.parquet", 17)))
     assertEquals(FileId.parse("cos://bucket/a#17"), Some(FileId(Some("bucket"), "/a", 17)))
     Seq(

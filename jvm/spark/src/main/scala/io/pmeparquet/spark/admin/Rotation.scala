@@ -121,7 +121,7 @@ private final class RotationJob(
           rotate(path, found)
         } finally if (!writing) mark.remove()
       }
-    // Readers refuse a table of which some files were not rotated, until the rotation has run again.
+    // If some files were not rotated, readers refuse the table until the rotation has run again.
     if (reports.forall(_.condition.isEmpty)) sealing.foreach(_.sealRotated(rotated.toMap))
     reports
   }
@@ -226,7 +226,7 @@ private final class RotationJob(
 
   /**
    * Asks the KMS to unwrap in batches the keys that tasks would otherwise ask for one by one. Column keys come second,
-   * because they stand in footers. If all footers have the same key, this does not look for column keys: one write job
+   * because footers have them. If all footers have the same key, this does not look for column keys: one write job
    * has only one key for each master key.
    */
   private def prepare(files: Seq[ListedFile]): Unit = {

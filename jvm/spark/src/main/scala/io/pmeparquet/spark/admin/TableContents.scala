@@ -27,8 +27,8 @@ private[admin] final case class TableContents(bare: Seq[ListedFile], tables: Seq
  * The files of a Delta table, or of the part of it that is looked at.
  *
  * @param log which files are live, and by whom this is known
- * @param live the live files that are there
- * @param missing the live files that are not there
+ * @param live the live files that exist
+ * @param missing the live files that do not exist
  * @param notLive files that the table's newest version does not have
  * @param changes files of the change data feed
  * @param checkpoints Parquet files of the log; none if only a partition is looked at
@@ -56,8 +56,8 @@ private[admin] object TableContents {
 
   /**
    * @param live what Python knows of the table that the path is or is a part of; otherwise the session's Delta is asked
-   * @throws io.pmeparquet.PmeException for a part of an Iceberg or Hudi table, and for a Delta table of which nobody can tell
-   *   which files are live
+   * @throws io.pmeparquet.PmeException for a part of an Iceberg or Hudi table, and for a Delta table if
+   *   nothing shows which files are live
    */
   def of(
       session: SparkSession,

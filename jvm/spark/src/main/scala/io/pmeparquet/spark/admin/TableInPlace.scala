@@ -69,7 +69,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       checkLeaves(columns.flatMap(_._2), settings)
       val sealing = sealingOf(found.files)
       val done = encrypt(table, columns.map(_._1), unreadable, read)
-      // Readers refuse a table of which some files were not encrypted, until its owner seals it anew.
+      // If some files were not encrypted, readers refuse the table until its owner seals it again.
       if (done.forall(_._2.isRight))
         sealing.foreach(_.sealEncrypted(done.collect { case (file, Right(one)) =>
           within(table, file) -> one.footer

@@ -54,7 +54,7 @@ object TableKeys {
     }
 
   /**
-   * For Python: makes the KMS wrap anew for all that write by our crypto factory. Statements of this application that begin
+   * For Python: makes the KMS wrap again for writes by our crypto factory. Statements of this application that begin
    * from now on use no key-encryption key from before, whatever their session.
    *
    * @param session may not have a generation of its own, which would count more
@@ -74,8 +74,8 @@ object TableKeys {
   }
 
   /**
-   * For Python. Warns where a write to an existing table names other keys than a file of the table has, as after a rotation
-   * of which the writer does not know. A file that does not open tells nothing: this is advice, and refuses nothing.
+   * For Python. Warns if a write to an existing table names other keys than a file of it has, as after a rotation
+   * that the writer does not know. Ignores a file that does not open: this is advice, and refuses nothing.
    *
    * @param options of the write
    */

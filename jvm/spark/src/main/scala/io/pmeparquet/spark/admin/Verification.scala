@@ -181,7 +181,7 @@ final class VerifiedTable(
 )
 
 /**
- * Verifies the files of a table, of which some may be ORC files. ''Crosses the wire.''
+ * Verifies the files of a table. Some may be ORC files. ''Crosses the wire.''
  *
  * @param keys of ORC files, of a read that accepts refusals; none if the options name no KMS
  */

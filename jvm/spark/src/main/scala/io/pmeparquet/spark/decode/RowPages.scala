@@ -23,7 +23,7 @@ import org.apache.spark.sql.types.StructType
 private[spark] final class UndecodedRecord(position: Long, block: Int, file: Path, cause: RuntimeException)
     extends RuntimeException(cause) {
 
-  /** Spark looks for this exception, and its cause tells Spark what to advise the user. */
+  /** Spark looks for this exception, and chooses its advice to the user by the cause. */
   def asParquetHasIt: ParquetDecodingException =
     new ParquetDecodingException(s"Can not read value at $position in block $block in file $file", getCause)
 }

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import io.pmeparquet.snapshot.manifest.StrictJson
 
 /**
- * What a commit tells of itself (Delta's protocol, "Commit Provenance Information"): the action `commitInfo`. No reader needs
+ * The origin of a commit (Delta's protocol, "Commit Provenance Information"): the action `commitInfo`. No reader needs
  * it, so texts that may have values of columns give way to [[Redacted]]. Names, numbers and what the table's definition says
  * anyway stay. ''Driver only.''
  */

@@ -43,7 +43,7 @@ private[delta] final case class DeltaKeyPlan(
   /** Whether columns without a key of their own are under the footer key. */
   def isComplete: Boolean = properties.contains(DeltaTable.CompleteName)
 
-  /** The top-level columns, by the names that the log has in lower case, of which no part has a key. */
+  /** The top-level columns without a key on any part, by the names that the log has in lower case. */
   def readable: Set[String] = {
     val (hidden, open) = stored.toSeq.partition(_._2.isDefined)
     def tops(found: Seq[(String, Option[String])]) =

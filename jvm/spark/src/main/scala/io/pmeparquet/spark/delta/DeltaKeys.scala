@@ -8,7 +8,7 @@ import io.pmeparquet.spark.session.DeltaClasses
 
 /**
  * The changes of a Delta table's keys that `encrypt_table` and `rotate` make. No other commit may change them: the guard
- * of commits asks whether one of these is under way on its thread. ''Driver only.''
+ * of commits checks whether one of these is under way on its thread. ''Driver only.''
  */
 private[delta] object DeltaKeys {
   private val allowed = new ThreadLocal[Path]

@@ -169,7 +169,7 @@ private final class DeltaRules(session: SparkSession) {
         }
     }
 
-  /** The table under the name, or else at the location, of which Delta replaces the metadata as well. */
+  /** The table under the name, or else the one at the location: Delta replaces its metadata as well. */
   private def replaced(create: V2CreateTablePlan): Option[DeltaTable] = {
     val name = create match {
       case one: ReplaceTable => Some(one.name)

@@ -93,7 +93,7 @@ private[delta] final class DeltaSettings(conf: Configuration) {
 
   /**
    * The names of the table's protected columns, in lower case: those that the table or the session names. A key that is
-   * that of all columns protects all, unless the table or the session names columns beside it.
+   * that of all columns protects all, unless the table or the session also names columns.
    */
   def protectedOf(table: DeltaTable): Set[String] = {
     val counts = keysOf(table)

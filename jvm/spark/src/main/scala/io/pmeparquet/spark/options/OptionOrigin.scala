@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import io.pmeparquet.spark.session.SparkVersions
 
 /**
- * Where the options of one read or write come from. The user gave them to this read or write, or they stand in a
+ * Where the options of one read or write come from. The user gave them to this read or write, or they are in a
  * definition that a catalog keeps and somebody else may have written. Spark gives a format both in one map. Options of
  * unknown origin count as a definition's. ''Driver only.''
  */
@@ -30,7 +30,7 @@ private[spark] object OptionOrigin {
 
   /**
    * @param table catalog, database and name, if known
-   * @param entries the options in its definition, by lower-case names: a name may stand there twice
+   * @param entries the options in its definition, by lower-case names: it may have a name twice
    * @param hasMore whether other options may come from another definition, such as the text of a view
    */
   final case class Stored(table: Option[Seq[String]], entries: Set[(String, String)], hasMore: Boolean)
@@ -125,7 +125,7 @@ private[spark] object Asker {
   def here(): Asker = firstOf(callers)
 
   /**
-   * Who made the plan that Spark analyses now, for a rule of the analyzer that calls this. No other rule may stand between,
+   * Who made the plan that Spark analyzes now, for a rule of the analyzer that calls this. No other rule may intervene,
    * and no code but Spark's: both can make a plan from options that are kept somewhere.
    */
   def ofAnalyzed(): Asker = firstOf(
@@ -161,7 +161,7 @@ private[spark] object Asker {
 
   private def known(name: String) = Statements(name) || TablesOfQueries(name) || Ends(name)
 
-  /** Spark analyses the text of SQL functions without a context of its own, so this looks at the call stack. */
+  /** Spark analyzes the text of SQL functions without a context of its own, so this looks at the call stack. */
   def isSqlFunction: Boolean = callers.exists { frame =>
     frame.getClassName.startsWith(Spark) &&
     SqlFunction.exists(part => frame.getClassName.contains(part) || frame.getMethodName.contains(part))

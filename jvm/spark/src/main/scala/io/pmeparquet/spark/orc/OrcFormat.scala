@@ -22,7 +22,7 @@ import io.pmeparquet.spark.read.{EncryptedFileFormat, FormatNotes, MaskedScan, S
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 
 /**
- * What one instance of the format knows beyond what Spark tells a format.
+ * What one instance of the format knows beyond what Spark passes to a format.
  *
  * @param isSparks whether it stands for Spark's own `orc`, which reads plaintext files and writes what `orc.encrypt` says
  * @param property master keys in a property of the relation's table

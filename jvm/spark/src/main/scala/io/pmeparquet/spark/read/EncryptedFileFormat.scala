@@ -39,7 +39,7 @@ private[spark] trait EncryptedFileFormat extends FileFormat {
   private[spark] final def notedOnce(isStatement: Boolean): EncryptedFileFormat =
     changed(whose.notedOnce(isStatement))
 
-  // Spark plans anew what is not the same.
+  // If the format is not the same, Spark plans again.
   private def changed(other: FormatOrigin): EncryptedFileFormat =
     if (other == whose) this else withNotes(notes.copy(whose = other))
 

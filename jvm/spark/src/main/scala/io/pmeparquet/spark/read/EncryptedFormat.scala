@@ -18,14 +18,14 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.{FilesLabel, SealState, WriteSeal}
 
 /**
- * What one instance of the format knows about its relation or scan beyond what Spark tells a format.
+ * What one instance of the format knows about its relation or scan beyond what Spark passes to a format.
  *
  * @param filters the filters of a scan, as Spark's expressions
  * @param prepared the scope that a rule has made for a write
  * @param sealing whether the relation is read by snapshots
  * @param writing whether the write seals the table after its commit
  * @param files how many files a scan reads; none if it is no scan of a sealed table
- * @param nullChecks the columns, and fields of structs, of which the plan asks only whether they are NULL
+ * @param nullChecks the columns, and fields of structs, that the plan only tests for NULL
  */
 private[spark] final case class FormatState(
     notes: FormatNotes,
@@ -104,7 +104,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
 
   private[spark] override def withNotes(notes: FormatNotes): EncryptedFormat = of(state.copy(notes = notes))
 
-  /** The format of a scan with these columns of which the plan asks only whether they are NULL. */
+  /** The format of a scan whose plan only tests these columns for NULL. */
   private[spark] def withNullChecks(columns: Set[Seq[String]]): EncryptedFormat =
     if (columns == state.nullChecks) this else of(state.copy(nullChecks = columns))
 
@@ -117,7 +117,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
   /** The format of a relation for which [[UseSnapshots]] has looked for snapshots. */
   private[spark] def withSeal(found: SealState): EncryptedFormat = of(state.copy(sealing = found))
 
-  /** The format of a write of which a rule knows whether it seals the table after its commit. */
+  /** The format of a write, once a rule knows whether it seals the table after its commit. */
   private[spark] def withWriteSeal(writing: WriteSeal): EncryptedFormat = of(state.copy(writing = writing))
 
   private[spark] def writeSeal: WriteSeal = state.writeSeal

@@ -50,7 +50,7 @@ private[spark] object FileAggregate {
   final case class Extreme(at: Int, largest: Boolean) extends FileAggregate {
     override def column: Option[Int] = Some(at)
 
-    /** The one of two values that is nearer to the end, or the only one that is there. */
+    /** The one of two values that is nearer to the end, or the only one that is not null. */
     def of(one: Any, other: Any): Any =
       if (one == null) other
       else if (other == null) one

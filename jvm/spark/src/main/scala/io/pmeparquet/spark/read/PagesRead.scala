@@ -196,7 +196,7 @@ private final class SplitRows(
  * @param partitions the columns whose values are names of directories
  * @param filters the filters that parquet-java can apply to row groups and pages
  * @param rowPredicate selects rows before the scan reads the columns that it does not look at
- * @param nullChecks the columns, and fields of structs, of which the query asks only whether they are NULL
+ * @param nullChecks the columns, and fields of structs, that the query only tests for NULL
  */
 private[spark] final case class PagedScan(
     rules: SparkReadRules,

@@ -88,7 +88,7 @@ private[spark] final case class PushedAggregates(asked: FileAggregates, rows: Pa
  * Spark's Parquet scan, whose tasks check each file before they open it. ''Driver only.''
  *
  * @param conditions the columns that conditions look at, if [[ConditionColumns]] has run
- * @param nullChecks the columns, and fields of structs, of which the plan asks only whether they are NULL
+ * @param nullChecks the columns, and fields of structs, that the plan only tests for NULL
  */
 private[spark] final case class PmeScan(
     spark: ParquetScan,

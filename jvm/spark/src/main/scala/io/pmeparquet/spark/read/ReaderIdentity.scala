@@ -45,8 +45,8 @@ private[spark] object ReaderIdentity {
   def of(session: SparkSession): ReaderIdentity = new ReaderIdentity(Set(digest(session)))
 
   /**
-   * For a format that Spark creates now. Spark does not tell it the session, which is the active one, except for
-   * readers of Spark 3.5: until [[settle]] tells it, such a format is its own reader.
+   * For a format that Spark creates now. Spark does not pass it the session, which is the active one, except for
+   * readers of Spark 3.5: until [[settle]] sets it, such a format is its own reader.
    */
   def ofCaller(asker: Asker): ReaderIdentity = {
     val active = SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
@@ -58,7 +58,7 @@ private[spark] object ReaderIdentity {
   /**
    * A digest of all settings of a session and its Hadoop configuration: a KMS client may look at any of them, and a secret
    * may be in any of them. Those that Spark SQL itself knows, and that a session may change, do not count, nor what Spark
-   * changes in Hadoop's configuration when it first needs Hive. The random salt keeps a digest from telling a secret.
+   * changes in Hadoop's configuration when it first needs Hive. The random salt keeps a digest from revealing a secret.
    */
   def digest(session: SparkSession): String = {
     val hash = MessageDigest.getInstance("SHA-256")

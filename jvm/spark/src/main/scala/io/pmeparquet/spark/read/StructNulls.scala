@@ -14,14 +14,14 @@ import io.pmeparquet.parquet.file.SplitReader
 import io.pmeparquet.parquet.schema.SchemaColumns
 
 /**
- * Chooses the column that tells where a struct is NULL, if a query needs no value of the struct. Every column of the
- * struct tells it. Spark chooses by size, and its choice may have a key that this reader does not get. This hides the
+ * Chooses the column that shows where a struct is NULL, if a query needs no value of the struct. Every column of the
+ * struct shows it. Spark chooses by size, and its choice may have a key that this reader does not get. This hides the
  * other columns of the struct in the file, so that Spark reads the chosen one.
  *
- * Spark reads such a column for a struct of which the query selects only fields that the file does not have (since
- * Spark 4.1), and all columns of a struct of which the query asks only whether it is NULL. ''Executor only.''
+ * Spark reads such a column for a struct if the query selects only fields of it that the file does not have (since
+ * Spark 4.1), and all columns of a struct that the query only tests for NULL. ''Executor only.''
  *
- * @param nullChecks the columns, and fields of structs, of which the query asks only whether they are NULL
+ * @param nullChecks the columns, and fields of structs, that the query only tests for NULL
  * @param masks whether the read goes on without columns whose keys are refused
  */
 private[spark] final class StructNulls(
@@ -49,7 +49,7 @@ private[spark] final class StructNulls(
       case _: PmeException => true
     })
 
-  /** The structs, as paths of their groups, of which one column is enough, whichever. */
+  /** The structs, as paths of their groups, that need only one column, whichever. */
   private def structs(asked: Seq[Seq[String]]): Seq[Seq[String]] = {
     // With a field that each struct of the query and of the file has, Spark finds every struct, and no column that the
     // query does not select.
@@ -72,7 +72,7 @@ private[spark] final class StructNulls(
     (checked ++ missing.filterNot(group => missing.exists(isWithin(_, group)))).distinct
   }
 
-  /** @param inner other such structs in this one: what tells where they are NULL tells it of this one, too */
+  /** @param inner other such structs in this one: what shows where they are NULL shows it of this one, too */
   private def settle(struct: Seq[String], inner: Seq[Seq[String]], asked: Seq[Seq[String]]): Unit = {
     val read = asked.filter(_.startsWith(struct))
     val all = SchemaColumns.leaves(file.metadata.getSchema).filter(_.path.startsWith(struct))

@@ -17,7 +17,7 @@ import org.apache.spark.sql.types._
 
 /**
  * The expressions of a plan that choose: which rows there are, how many, in which groups, and which value of several is
- * the result. An expression that computes NULL from NULL is not a condition: [[Choices]] tells the two apart.
+ * the result. An expression that computes NULL from NULL is not a condition: [[Choices]] distinguishes the two.
  *
  * This object lists the nodes whose rows do not depend on values. Every other node, also one from a newer Spark or an
  * extension, counts as looking at all of its input. (`docs/decisions/0032` has the reasons.)

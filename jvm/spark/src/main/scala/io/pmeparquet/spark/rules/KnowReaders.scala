@@ -114,7 +114,7 @@ private object KnowReaders {
 
   /**
    * Has no meaning: options that differ make relations differ. It is in the configuration of the files as well, where
-   * settings of Spark's do not count in what tells one KMS from another.
+   * settings of Spark's do not count in what distinguishes one KMS from another.
    */
   private val Mark = "spark.sql.relation.reader"
 }

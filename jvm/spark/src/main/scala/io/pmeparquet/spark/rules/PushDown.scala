@@ -137,7 +137,7 @@ private[spark] object KeepFilters extends SparkStrategy {
 }
 
 /**
- * Tells each scan of ours of which columns the plan asks only whether they are NULL: `s IS NULL`, `count(s.part)`. Spark
+ * Sets on each scan of ours the columns that the plan only tests for NULL: `s IS NULL`, `count(s.part)`. Spark
  * reads all parts of such a column, and one of them is enough, whose key the reader has (`StructNulls`). ''Driver
  * only.''
  */
@@ -183,7 +183,7 @@ private final class FieldUses(plan: LogicalPlan) {
     .flatMap(_.expressions.flatMap(_.collect { case subquery: PlanExpression[_] => subquery.plan }))
     .flatMap { case inner: QueryPlan[_] => inner.output }
 
-  /** The parts of a column, as paths below it, of which the plan asks only whether they are NULL. */
+  /** The parts of a column, as paths below it, that the plan only tests for NULL. */
   def checkedIn(column: Attribute): Set[Seq[String]] = {
     val uses = usesOf(column.exprId).distinct
     val values = uses.collect { case Use(path, true) => path }

@@ -122,7 +122,7 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
     }
   }
 
-  /** What Spark removes of the files that are there: `InsertIntoHadoopFsRelationCommand.deleteMatchingPartitions`. */
+  /** Which existing files Spark removes: `InsertIntoHadoopFsRelationCommand.deleteMatchingPartitions`. */
   private def replaced(write: InsertIntoHadoopFsRelationCommand, session: SparkSession): Replaced =
     if (write.mode != SaveMode.Overwrite) Replaced.Nothing
     else if (isDynamic(write, session)) Replaced.WrittenPartitions
@@ -180,7 +180,7 @@ private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: (
 
 /**
  * Compares the sealed tables that a stream reads with their snapshots when it starts. Each batch is compared as any read is,
- * but a table of which every file is gone makes no batch. ''Driver only.''
+ * but a table whose files are all gone makes no batch. ''Driver only.''
  */
 private[spark] object SealedStreams {
   def check(session: SparkSession, plan: LogicalPlan): Unit = plan match {

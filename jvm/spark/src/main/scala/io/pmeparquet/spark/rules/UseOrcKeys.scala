@@ -95,7 +95,7 @@ private[spark] object UseOrcKeys extends Rule[LogicalPlan] {
 }
 
 /**
- * Does the same, earlier, for what a DataFrame's reader or writer has just made: while Spark analyses that plan, the call
+ * Does the same, earlier, for what a DataFrame's reader or writer just made: while Spark analyzes that plan, the call
  * stack shows whose its options are, which may then name a KMS. The plan must be that relation or write and nothing else,
  * and must not have been made by the analyzer itself. Options of all others, and of sessions without [[PmeExtensions]], count
  * as a definition's. ''Driver only.''
@@ -103,7 +103,7 @@ private[spark] object UseOrcKeys extends Rule[LogicalPlan] {
 private[spark] object OrcOfFrames extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    // Spark analyses a command again when it runs it. The analyzer may have made that one, from a table's options.
+    // Spark analyzes a command again when it runs it. The analyzer may have made that one, from a table's options.
     case _ if plan.analyzed => plan
     case relation @ FileRelation(files, _) if relation.catalogTable.isEmpty && !relation.isStreaming =>
       ofFrame(relation, files.options)

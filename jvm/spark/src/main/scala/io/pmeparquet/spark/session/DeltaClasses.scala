@@ -20,7 +20,7 @@ private[spark] object DeltaClasses {
   /**
    * Delta's log of the table at a path, whether there is a table or not.
    *
-   * @param options of the file system, by which Delta tells its logs apart
+   * @param options of the file system: Delta keeps a log for each set of them
    */
   def logAt(session: SparkSession, table: Path, options: Map[String, String]): AnyRef = {
     val forTable =

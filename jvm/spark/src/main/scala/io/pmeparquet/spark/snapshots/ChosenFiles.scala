@@ -73,7 +73,7 @@ private[spark] object ChosenFiles {
   /**
    * @param listed by Spark
    * @param ofIndexes what the indexes of a table prove of its files
-   * @param ofStore what a store proves of files, beside the tables' own indexes
+   * @param ofStore what a store proves of files, in addition to the tables' own indexes
    */
   def of(
       listed: Seq[PartitionDirectory],

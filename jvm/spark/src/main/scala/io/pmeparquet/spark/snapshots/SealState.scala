@@ -15,7 +15,7 @@ import io.pmeparquet.PmeErrors
 /** Whether a relation is read by snapshots. ''Driver only.'' */
 private[spark] sealed trait SealState {
 
-  /** What tells states apart; none if nobody has looked. */
+  /** What distinguishes states; none if nobody has looked. */
   def digests: Option[Seq[String]]
 
   /** What snapshots state of the files; none without snapshots. */

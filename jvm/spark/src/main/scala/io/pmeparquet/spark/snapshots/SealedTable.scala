@@ -59,7 +59,7 @@ private[spark] final class SealedTable(
    *
    * @param found what Spark reads below its roots, and how it found it
    * @param catalog what a catalog says of the table, if the read is of a catalog's table
-   * @param stream for a batch of a stream, directories of which one is its source
+   * @param stream for a batch of a stream, the directories that may be its source
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_MISMATCH`
    */
   def require(
@@ -148,7 +148,7 @@ private[spark] final class SealedTable(
       catalog: Option[CatalogTable],
       conf: Configuration
   ): Unit = if (missing.nonEmpty) {
-    // A pattern that chooses files has become a list of those that are there.
+    // Spark has replaced a pattern that chooses files by a list of those that exist.
     val roots = found.roots.filterNot(root => relative(root).exists(snapshot.byPath.contains))
     val choosesFiles = found.filters.areAny || roots.size < found.roots.size
     // A catalog says which partitions the table has: files in others are not looked for.
@@ -237,10 +237,10 @@ private[spark] final class SealedTable(
     parent.getFileSystem(conf).listStatus(parent).iterator.filter(_.isDirectory).map(_.getPath.getName).toSet
 
   /**
-   * For a stream, whose batches have only files that are there, that its source's log of another stream lists, and that are
+   * For a stream. Its batches have only files that exist, that the log of another stream there lists, and that are
    * not much older than others: everything that decides about this must be as it was sealed.
    *
-   * @param sources directories of which one is the stream's source
+   * @param sources the directories that may be the stream's source
    */
   def requireWhole(sources: Seq[Path], conf: Configuration): Unit = {
     val modified = mutable.HashMap.empty[String, Long]
@@ -279,8 +279,8 @@ private[spark] object SealedTable {
  *
  * @param roots the paths of the read
  * @param listed all files that Spark has listed below them
- * @param read those that a scan without filters reads. Spark leaves out files of `listed`, as those beside directories that
- *   look like partitions.
+ * @param read those that a scan without filters reads. Spark leaves out files of `listed`, as those next to
+ *   directories that look like partitions.
  * @param columns the partition columns
  * @param partitions the directories from which Spark took their names, types and values
  * @param filters the options that leave out files
@@ -295,7 +295,7 @@ private[spark] final class ListedFiles private (
 ) {
   private val rootPaths = roots.iterator.map(_.toUri.getPath).toSet
 
-  /** Whether a file is one of the roots, of which there may be as many as files, or below one. */
+  /** Whether a file is one of the roots, or below one. There may be as many roots as files. */
   def isBelowRoot(file: Path): Boolean =
     Iterator.iterate(file)(_.getParent).takeWhile(_ != null).exists(one => rootPaths(one.toUri.getPath))
 }

@@ -28,7 +28,7 @@ private[spark] final class Skipping private (
 
   @volatile private var recent = none
 
-  /** Forgets what it found: the files are listed anew. */
+  /** Forgets what it found: the files are listed again. */
   def refresh(): Unit = recent = none
 
   def digests: Seq[String] = tables.map(_.digest)
@@ -75,7 +75,7 @@ private[spark] object Skipping {
 
   private final case class Key(partitionFilters: Seq[Expression], dataFilters: Seq[Expression])
 
-  /** A relation has one scan, which Spark may plan anew with other filters. */
+  /** A relation has one scan, which Spark may plan again with other filters. */
   private val MostFilters = 4
 }
 

@@ -87,7 +87,7 @@ private[spark] final class SnapshotReads(
     def table(candidates: Seq[Path]): Option[Path] = candidates.find(versions(_).nonEmpty)
   }
 
-  /** For paths of which no table has snapshots: none is required, and this session has seen none. */
+  /** For paths whose tables have no snapshots: none is required, and this session has seen none. */
   private def requireNone(candidates: Seq[Seq[SnapshotDirectory]]): Unit = {
     candidates.map(_.head).distinct.foreach(snapshots.snapshots(_).chosen(Nil))
     candidates.flatten.distinct.foreach(remembered.seen.requireNone)
@@ -216,7 +216,7 @@ private[spark] object SnapshotReads {
 private[spark] object TableDirectories {
 
   /**
-   * The directories of which one is the table's, for a path that is the table, a partition or a file of it: the nearest
+   * The directories that may be the table's, for a path that is the table, a partition or a file of it: the nearest
    * first. The last is the table's, unless only a nearer one has snapshots.
    */
   def of(path: Path, isFile: Boolean): Seq[Path] = {

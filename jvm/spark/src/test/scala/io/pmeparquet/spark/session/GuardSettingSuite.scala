@@ -25,7 +25,7 @@ class GuardSettingSuite extends munit.FunSuite {
       val conf = installed(s"${prefix}delta.logStore.s3a.impl" -> "a.B")
       assertEquals(GuardSetting.storeBelow(conf, "s3a"), Some("a.B"))
       assertEquals(GuardSetting.storeBelow(conf, "gs"), None)
-      // Delta refuses a store of a scheme beside one of all schemes.
+      // Delta refuses a store of a scheme next to one of all schemes.
       assertEquals(
         conf.getAll.map(_._1).filter(_.stripPrefix("spark.").startsWith("delta.logStore.")).toSeq,
         Seq(name)

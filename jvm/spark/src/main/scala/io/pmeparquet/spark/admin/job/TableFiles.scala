@@ -112,7 +112,7 @@ private[spark] object TableFiles {
     TableLog.above(levels(path, conf), path.getFileSystem(conf))
   }
 
-  /** Those of some files that are there, hidden or not. */
+  /** Those of some files that exist, hidden or not. */
   def at(paths: Iterable[Path], conf: Configuration): Seq[ListedFile] =
     paths.groupBy(_.getParent).toSeq.flatMap { case (directory, wanted) =>
       val there =

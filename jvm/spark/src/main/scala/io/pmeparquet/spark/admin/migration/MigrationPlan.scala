@@ -27,7 +27,7 @@ final case class SourceColumn(column: String, keys: Seq[String])
 /**
  * What a migration would do.
  *
- * @param files with rows, each of which becomes one file
+ * @param files with rows; each becomes one file
  * @param empty files of 0 bytes, which are left out
  * @param bytes of the source
  * @param bloomFilters columns that get Bloom filters

@@ -47,7 +47,7 @@ private[migration] object OrcFile {
  * @param partitions the partition columns
  * @param columns of a table of the catalog: its columns without those of partitions
  * @param property the wrapped master keys that a property of the table has
- * @param again lists the same table anew
+ * @param again lists the same table again
  */
 private[migration] final case class OrcSource(
     name: String,

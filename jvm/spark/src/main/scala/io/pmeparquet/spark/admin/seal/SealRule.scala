@@ -148,7 +148,7 @@ private[admin] final class OwnCommit(written: Map[String, WrittenFooter], replac
   }
 }
 
-/** What a write removes of the files that were there. ''Driver only.'' */
+/** Which existing files a write removes. ''Driver only.'' */
 private[spark] sealed trait Replaced {
 
   /** @param written the paths that the write made */
@@ -180,7 +180,7 @@ private[spark] object Replaced {
 }
 
 /**
- * An operation that writes files anew and keeps their rows.
+ * An operation that rewrites files and keeps their rows.
  *
  * @param isSame whether a file, as it is now, has the place of one that the version before lists
  */

@@ -23,7 +23,7 @@ import io.pmeparquet.PmeErrors
  * What an export wrote.
  *
  * @param files data files in the store
- * @param leftOut data files of which a store cannot say what an index says; whoever reads by it reads them
+ * @param leftOut data files without a row in the store, which cannot express all that an index can; readers read them
  * @param indexes how many the store has
  * @param notExported the snapshot's other indexes, as users name them
  */

@@ -47,7 +47,7 @@ class SealRuleSuite extends FunSuite {
     new TableSnapshot(Version(manifest, "abcdef0123456789")(seal), files.toVector)
   }
 
-  /** The differences, where all files that are there had to be opened. */
+  /** The differences, if all existing files had to be opened. */
   private def found(before: Option[TableSnapshot], there: SealedFile*): SealedDifferences =
     SealedDifferences.of(new Path("file:/t"), before, Vector.empty, there.toVector)
 
@@ -87,12 +87,12 @@ class SealRuleSuite extends FunSuite {
     refused("this is another one")(append(c).accept(found(Some(before(a)), a, file("c", 3, length = 101))))
   }
 
-  test("an append to a table of which a file was removed or replaced is refused") {
+  test("an append to a table is refused if a file was removed or replaced") {
     refused("a: ")(append(c).accept(found(Some(before(a, b)), b, c)))
     refused("the file was replaced")(append(c).accept(found(Some(before(a, b)), file("a", 9), b, c)))
   }
 
-  test("an overwrite lists no file that it removed and that is there again") {
+  test("an overwrite lists no file that it removed, even if it exists again") {
     val overwrite = commit(_.startsWith("day=1/"), file("day=1/new", 5))
     val (old, other) = (file("day=1/old"), file("day=2/x", 2))
     val now = Seq(other, file("day=1/new", 5))
