@@ -220,27 +220,31 @@ def concurrent(job: Job) -> None:
 def _write(job: Job, table: str, writer: int) -> list[str]:
     spark = job.spark.newSession()
     value = f"{CANARY}-writer-{writer}"
+    matched = f"(SELECT '{value}' AS ssn) s ON t.ssn = s.ssn AND t.ssn = '{value}' WHEN MATCHED"
     return [
         _until_done(spark, statement)
         for statement in (
             f"INSERT INTO {table} VALUES ({FIRST_WRITER + writer}, '{value}', true, 'x')",
             f"UPDATE {table} SET name = 'z' WHERE ssn = '{value}'",
-            f"MERGE INTO {table} t USING (SELECT '{value}' AS ssn) s ON t.ssn = s.ssn AND t.ssn = '{value}' "
-            "WHEN MATCHED THEN UPDATE SET name = concat(name, 'm')",
+            f"MERGE INTO {table} t USING {matched} THEN UPDATE SET name = concat(name, 'm')",
         )
     ]
 
 
 def _until_done(spark: SparkSession, statement: str) -> str:
     for _ in range(TRIES):
-        try:
-            spark.sql(statement).collect()
-        except Exception as failed:  # noqa: BLE001 what Delta raises has many classes
-            if "concurrent" not in str(failed).lower():
-                return str(failed)
-        else:
-            return "done"
+        failure = _failure(spark, statement)
+        if "concurrent" not in failure.lower():
+            return failure or "done"
     return "conflicts"
+
+
+def _failure(spark: SparkSession, statement: str) -> str:
+    try:
+        spark.sql(statement).collect()
+    except Exception as failed:  # noqa: BLE001 what Delta raises has many classes
+        return str(failed)
+    return ""
 
 
 WRITERS, FIRST_WRITER, TRIES = 4, 100, 20
