@@ -25,7 +25,7 @@ class Checked(NamedTuple):
         section: the rules.
         layers: all existing ones.
         uses: of layers.
-        modules: uses of Python modules, if these must have no circles either.
+        modules: uses of Python modules, or of files of one Scala package, which must have no circles either.
     """
 
     section: Section
@@ -67,7 +67,8 @@ def _read(project: Path, section: Section) -> Checked:
     if package == "jvm modules":
         return Checked(section, sources.modules, list(sources.uses_of_modules()), [])
     if package == "jvm packages":
-        return Checked(section, set(map(scala.short, sources.packages)), list(sources.uses_of_packages()), [])
+        packages = set(map(scala.short, sources.packages))
+        return Checked(section, packages, list(sources.uses_of_packages()), list(sources.uses_of_files()))
     raise ValueError(f"[{section.title}]: there are [jvm modules], [jvm packages] and [PACKAGE in DIRECTORY].")
 
 
@@ -98,5 +99,5 @@ def _circles(uses: list[Use]) -> Iterator[str]:
     for circle in circles(graph_of(uses)):
         steps = zip(circle, [*circle[1:], circle[0]], strict=True)
         lines = [next(use for use in uses if (use.user, use.used) == step) for step in steps]
-        told = "".join(f"\n    {use.place} imports {use.name}" for use in lines)
-        yield f"a circle: {' -> '.join([*circle, circle[0]])}{told}"
+        lines_of_it = "".join(f"\n    {use.place} uses {use.name}" for use in lines)
+        yield f"a circle: {' -> '.join([*circle, circle[0]])}{lines_of_it}"

@@ -86,6 +86,25 @@ class Sources:
             if file.module not in modules and len(modules) == 1:
                 yield Use(place, name, file.module, *modules)
 
+    def uses_of_files(self) -> Iterator[Use]:
+        """Each use of one file by another of its package. Between packages there is no circle anyway."""
+        for file in self.files:
+            seen: set[str] = set()
+            for found in _WORD.finditer(file.code):
+                places = self._places.get((file.package, found[0]), set())
+                if found[0] in seen or len(places) != 1 or file.place in places:
+                    continue
+                seen.add(found[0])
+                yield Use(f"{file.place}:{file.line(found.start())}", found[0], file.place, *places)
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], set[str]]:
+        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for file in self.files:
+            for name in file.definitions:
+                found[file.package, name].add(file.place)
+        return found
+
     @cached_property
     def _defining(self) -> dict[tuple[str, str], set[str]]:
         found: dict[tuple[str, str], set[str]] = defaultdict(set)

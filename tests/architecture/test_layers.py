@@ -86,8 +86,17 @@ def test_a_circle_of_scala_packages_is_drawn_line_by_line(copied: Path) -> None:
     files = {f"{CORE}/planted/one/One.scala": one, f"{CORE}/planted/two/Two.scala": two}
     told = planted(copied, "jvm packages", files)
     assert "a circle: planted.one -> planted.two -> planted.one" in told
-    assert f"{CORE}/planted/one/One.scala:3 imports io.pmeparquet.planted.two.Two" in told
-    assert f"{CORE}/planted/two/Two.scala:5 imports io.pmeparquet.planted.one" in told
+    assert f"{CORE}/planted/one/One.scala:3 uses io.pmeparquet.planted.two.Two" in told
+    assert f"{CORE}/planted/two/Two.scala:5 uses io.pmeparquet.planted.one" in told
+
+
+def test_a_circle_of_files_in_one_package_is_drawn_line_by_line(copied: Path) -> None:
+    one = "package io.pmeparquet.planted\n\n/** As [[Two]]. */\nobject One { val x = Two.y }\n"
+    two = "package io.pmeparquet.planted\n\nobject Two { val y = 1 }\nobject Third {\n  val z = One.x\n}\n"
+    files = {f"{CORE}/planted/One.scala": one, f"{CORE}/planted/Two.scala": two}
+    found = planted(copied, "jvm packages", files)
+    assert f"{CORE}/planted/One.scala:4 uses Two" in found
+    assert f"{CORE}/planted/Two.scala:5 uses One" in found
 
 
 def test_a_forbidden_import_of_a_python_layer_is_reported_wherever_it_is(copied: Path) -> None:
@@ -107,8 +116,8 @@ def test_a_circle_of_python_modules_is_drawn_line_by_line(copied: Path) -> None:
     assert planted(copied, "pme_parquet in python/src", files) == (
         "a circle: pme_parquet._display.planted_one -> pme_parquet._display.planted_two -> "
         "pme_parquet._display.planted_one\n"
-        f"    {DISPLAY}/planted_one.py:2 imports pme_parquet._display.planted_two.two\n"
-        f"    {DISPLAY}/planted_two.py:1 imports pme_parquet._display.planted_one"
+        f"    {DISPLAY}/planted_one.py:2 uses pme_parquet._display.planted_two.two\n"
+        f"    {DISPLAY}/planted_two.py:1 uses pme_parquet._display.planted_one"
     )
 
 
