@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs"}
 # `hdfs:/path`, `s3://bucket/path`, or fsspec's `zip://path::...`; a drive's letter is no scheme.
 _URL = re.compile(r"([A-Za-z][\w+.-]+):/(?!/)|([A-Za-z][\w+.-]+)://|[a-z0-9+]+::")
+# How a file of checksums begins.
+_CHECKSUMS = b"crc\x00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ class Found:
     regular: bool = True
     alone: bool = False
     link: bool = False
+
+    @property
+    def slashed(self) -> str:
+        """The same part of its path, with slashes."""
+        return self.shown.replace("\\", "/")
 
     @property
     def name(self) -> str:
@@ -67,9 +74,20 @@ class WholeStorage(Storage, Protocol):
         """The files below the path with hidden ones, and as irregular files links and what cannot be listed."""
 
 
+class UnreadableError(Exception):
+    """A file is not what it must be here. The message says why, and repeats nothing of it."""
+
+
 def is_hidden(name: str) -> bool:
     """Whether Spark ignores a file or directory of this name."""
     return (name.startswith("_") and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
+
+
+def is_checksums(storage: Storage, found: Found) -> bool:
+    """Whether it is what Hadoop's local file system writes beside each file: CRC32 of 512 bytes each."""
+    if not (found.name.startswith(".") and found.name.endswith(".crc")):
+        return False
+    return storage.read(found.path, 0, len(_CHECKSUMS)) == _CHECKSUMS
 
 
 class Through(dict[str, Any]):

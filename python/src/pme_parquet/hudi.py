@@ -1,5 +1,5 @@
 """`pme.hudi`: tables of Apache Hudi. `check` says what anyone can read of a table."""
 
-from pme_parquet._hudi import HudiCheck, HudiFinding, check
+from pme_parquet._checks.hudi import HudiCheck, HudiFinding, check
 
 __all__ = ["HudiCheck", "HudiFinding", "check"]

@@ -14,12 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pme_parquet._audience import Words
+from pme_parquet._delta_log import live
 from pme_parquet._display.words import number, printable
 from pme_parquet._inspect import problems
 from pme_parquet._inspect.footers import is_data
 from pme_parquet._inspect.inspected import DELTA, HUDI, ICEBERG, Finding, InspectedTable
-from pme_parquet._logs.live import NOT_INSTALLED, Live, is_installed
-from pme_parquet._logs.said import said
 from pme_parquet._snapshots.listing import DIRECTORY, below, within
 from pme_parquet._storage import shown, storage
 from pme_parquet.errors import BadOptionError, PmeError, UnsupportedError
@@ -267,16 +266,15 @@ def with_live(
         prefix = f"{name}/" if is_below else ""
         own = [file.file for file in files if _slashes(file.file).startswith(prefix)]
         answer = _ask(below(where, *name.split("/")) if is_below else whole, reached, spark)
-        live = answer.files
-        if live is None:
+        if answer.files is None:
             known[name] = replace(table, live_problem=answer.problem)
             continue
         of_table = {
             file: (_slashes(file).removeprefix(prefix) if is_below else inside + _slashes(file)) for file in own
         }
-        states |= {file: inner in live for file, inner in of_table.items()}
+        states |= {file: inner in answer.files for file, inner in of_table.items()}
         alive = sum(states[file] for file in own)
-        wanted = sum(one.startswith(inside) for one in live)
+        wanted = sum(one.startswith(inside) for one in answer.files)
         known[name] = replace(
             table,
             version=answer.version,
@@ -293,16 +291,12 @@ def _slashes(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
-def _ask(table: str, reached: Access, spark: SparkSession | None) -> Live:
+def _ask(table: str, reached: Access, spark: SparkSession | None) -> live.Live:
     """`deltalake` first, since it starts no job."""
-    answer = Live(problem=NOT_INSTALLED)
-    if is_installed():
-        try:
-            answer = said(table, reached)
-        except PmeError as failed:
-            answer = Live(problem=f"the storage failed ({failed.condition or type(failed).__name__})")
+    try:
+        answer = live.from_storage(table, reached)
+    except PmeError as failed:
+        answer = live.Live(problem=f"the storage failed ({failed.condition or type(failed).__name__})")
     if answer.files is None and spark is not None:
-        from pme_parquet._logs.session import by_session  # noqa: PLC0415 only with Spark
-
-        return by_session(table, spark, answer.problem, Words("pme.inspect"))
+        return live.from_session(table, spark, answer.problem, Words("pme.inspect"))
     return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._storage import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -9,15 +9,13 @@ import re
 import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
-from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._storage import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pme_parquet._checks.findings import FoundOnce
-    from pme_parquet._iceberg.checked import IcebergFinding
+    from pme_parquet._checks.results import Findings
 
 KEY = "encryption.key-id"
 MAX_BYTES = 32 * 1024 * 1024
@@ -88,13 +86,13 @@ class Names:
             UnreadableError: they are too many, too long or too deep.
         """
         left, defaults = MAX_NAMES, set()
-        for column in _columns(document):
-            left -= len(column.name) + 1
+        for number, name, has_default in _columns(document):
+            left -= len(name) + 1
             if left < 0 or len(self.columns) > MAX_COLUMNS:
                 raise UnreadableError("it names too many columns")
-            self.columns[column.number] = column.name
-            if column.has_default:
-                defaults.add(column.name)
+            self.columns[number] = name
+            if has_default:
+                defaults.add(name)
         for spec in _dicts(document.get("partition-specs")):
             for one in _dicts(spec.get("fields")):
                 name = text(one.get("name"), "partition field")
@@ -103,13 +101,6 @@ class Names:
         if len(self.partitions) > MAX_COLUMNS:
             raise UnreadableError("it names too many partition fields")
         return defaults
-
-
-@dataclass(frozen=True)
-class _Column:
-    number: int
-    name: str
-    has_default: bool
 
 
 def number_of(file: str) -> int | None:
@@ -169,17 +160,26 @@ def _unpacked(content: bytes) -> bytes:
     return unpacked
 
 
-def search(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
+def search(findings: Findings, names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
     """Adds what one version shows of values, and its names.
 
     Raises:
         UnreadableError: they are too many, too long or too deep.
     """
     defaults = names.add(document)
-    _snapshots(findings, names, one, document)
-    _statistics(findings, names, one, document)
     if defaults:
         findings.add("default", "low", one.file, "its default value is readable", *sorted(defaults))
+    summaries = _dicts([snapshot.get("summary") for snapshot in _dicts(document.get("snapshots"))])
+    if any(name.startswith("partitions.") for summary in summaries for name in summary):
+        columns = sorted({column for column, _ in names.partitions.values()})
+        what = "summaries of snapshots name partitions by their values"
+        findings.add("partition value", "high", one.file, what, *(columns or ["*"]))
+    for statistics in _dicts(document.get("statistics")):
+        for blob in _dicts(statistics.get("blob-metadata")):
+            numbers = blob.get("fields")
+            columns = [names.columns.get(_number(at), "*") for at in numbers] if isinstance(numbers, list) else ["*"]
+            if isinstance(blob.get("properties"), dict) and "ndv" in blob["properties"]:
+                findings.add("statistics", "low", one.file, "its number of distinct values is readable", *columns)
     properties = _properties(document)
     for name in _ELSEWHERE:
         if properties.get(name) and one.below(str(properties[name])) is None:
@@ -187,34 +187,13 @@ def search(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, doc
             findings.add("outside path", "unread", one.file, what)
 
 
-def _snapshots(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
-    summaries = [snapshot.get("summary") for snapshot in _dicts(document.get("snapshots"))]
-    if any(name.startswith("partitions.") for summary in _dicts(summaries) for name in summary):
-        columns = sorted({column for column, _ in names.partitions.values()})
-        what = "summaries of snapshots name partitions by their values"
-        findings.add("partition value", "high", one.file, what, *(columns or ["*"]))
-
-
-def _statistics(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
-    for statistics in _dicts(document.get("statistics")):
-        for blob in _dicts(statistics.get("blob-metadata")):
-            numbers = blob.get("fields")
-            columns = [names.columns.get(_number(at), "*") for at in numbers] if isinstance(numbers, list) else ["*"]
-            if isinstance(blob.get("properties"), dict) and "ndv" in blob["properties"]:
-                findings.add("statistics", "low", one.file, "its number of distinct values is readable", *columns)
-
-
-def directories(path: str, partitions: Mapping[str, tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
-    """The columns whose values are in names of a path's directories, and whether these are values themselves."""
-    for part in path.split("/")[:-1]:
-        name, equals, _ = part.partition("=")
-        if equals and unquote(name) in partitions:
-            yield partitions[unquote(name)]
-
-
 def _properties(document: Mapping[str, Any]) -> dict[str, Any]:
     found = document.get("properties")
     return found if isinstance(found, dict) else {}
+
+
+# The number and name of a column, and whether it has a default value.
+_Column = tuple[int, str, bool]
 
 
 def _columns(document: Mapping[str, Any]) -> Iterator[_Column]:
@@ -230,11 +209,11 @@ def _fields(schema: object, above: str, depth: int) -> Iterator[_Column]:
         raise UnreadableError("its schema has too deep structs, or too long names")
     for one in _dicts(schema.get("fields")):
         name = f"{above}{text(one.get('name'), 'name of a column')}"
-        yield _Column(_number(one.get("id")), name, any(one.get(default) is not None for default in _DEFAULTS))
+        yield _number(one.get("id")), name, any(one.get(default) is not None for default in _DEFAULTS)
         yield from _fields(one.get("type"), f"{name}.", depth + 1)
     for part in ("element", "key", "value"):
         if f"{part}-id" in schema:
-            yield _Column(_number(schema[f"{part}-id"]), f"{above}{part}", has_default=False)
+            yield _number(schema[f"{part}-id"]), f"{above}{part}", False
             yield from _fields(schema.get(part), f"{above}{part}.", depth + 1)
 
 
