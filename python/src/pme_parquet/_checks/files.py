@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -22,7 +24,7 @@ from pme_parquet._storage import UnreadableError
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from pme_parquet._checks.results import Findings
     from pme_parquet._inspect.footers import FileMetaData
@@ -36,7 +38,8 @@ MAX_READS = 20_000
 # parquet-java fills the rest of a block with zeros, so that a row group begins in the next one.
 _BLOCK = 4096
 MAX_FILES = 1_000_000
-WHOLE_UNKNOWN = "its footer is encrypted; whether all before it is was not looked at"
+_UNKNOWN = "its footer is encrypted; whether all before it is was not looked at"
+_THREADS = 16
 Read = TypeVar("Read")
 
 
@@ -64,20 +67,42 @@ def partition_names(path: str) -> Iterator[str]:
             yield unquote(name)
 
 
+def attempt(found: Found, read: Callable[[], Read], findings: Findings) -> Read | None:
+    """What is read of a file; None if it cannot be read, which is a finding."""
+    try:
+        return read()
+    except UnreadableError as why:
+        findings.unread(found.slashed, str(why))
+    except Exception as failed:  # noqa: BLE001 each storage has errors of its own, and no file may stop a check
+        findings.unread(found.slashed, f"{type(failed).__name__} while it was read")
+    return None
+
+
 def read_document(
     files: Storage, found: Found, most: int, understood: Callable[[bytes], Read], findings: Findings
 ) -> Read | None:
     """What is understood of a document; None if it is longer than `most` bytes or not understood, with a finding."""
-    if found.bytes > most:
-        findings.unread(found.slashed, "it is too long to be read")
-        return None
-    try:
+
+    def read() -> Read:
+        if found.bytes > most:
+            raise UnreadableError("it is too long to be read")
         return understood(files.read(found.path, 0, found.bytes))
-    except UnreadableError as why:
-        findings.unread(found.slashed, str(why))
-    except Exception as failed:  # noqa: BLE001 each storage has errors of its own, and no document may stop a check
-        findings.unread(found.slashed, f"{type(failed).__name__} while it was read")
-    return None
+
+    return attempt(found, read, findings)
+
+
+def looked_at(found: Iterable[Found], look: Callable[[Found], Read], findings: Findings) -> list[Read]:
+    """What each file shows, several read at a time; those that cannot be read are findings."""
+    with ThreadPoolExecutor(_THREADS) as threads:
+        looked = threads.map(lambda one: attempt(one, lambda: look(one), findings), found)
+        return [one for one in looked if one is not None]
+
+
+def counted(kinds: Iterable[str], total: int) -> dict[str, int]:
+    """The numbers of files by what they are; of the other ones that is unknown."""
+    counts = Counter(kinds)
+    counts["unknown"] = total - counts.total()
+    return dict(sorted((+counts).items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +114,7 @@ class Columns:
         plain: the columns that anyone can read.
         sealed: the columns that are encrypted.
         whole: whether everything in a file with an encrypted footer is in encrypted modules; None if not looked at.
-        problem: the condition or reason why the footer cannot be read.
+        problem: the condition or reason why not everything about them is known.
     """
 
     footer: Footer | None = None
@@ -104,15 +129,28 @@ def columns_of(storage: Storage, found: Found) -> Columns:
     facts = look(storage, found)
     if facts.footer == "encrypted":
         try:
-            return Columns(facts.footer, whole=is_modules(storage, found))
+            whole = is_modules(storage, found)
         except PmeError:
-            return Columns(facts.footer)
+            whole = None
+        return Columns(facts.footer, whole=whole, problem=_UNKNOWN if whole is None else "")
     if facts.columns is None:
         why = next((finding.condition for finding in facts.findings), "") or "its footer cannot be read"
         return Columns(problem=why)
     plain = frozenset(column.name for column in facts.columns if not column.encrypted_with)
     sealed = frozenset(column.name for column in facts.columns if column.encrypted_with)
     return Columns(facts.footer, plain, sealed)
+
+
+def known_columns(storage: Storage, found: Found) -> Columns:
+    """The same.
+
+    Raises:
+        UnreadableError: not everything about them is known.
+    """
+    columns = columns_of(storage, found)
+    if columns.problem:
+        raise UnreadableError(columns.problem)
+    return columns
 
 
 def readable_footer(storage: Storage, found: Found) -> FileMetaData | None:

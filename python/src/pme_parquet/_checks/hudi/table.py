@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._checks.files import (
-    WHOLE_UNKNOWN,
-    columns_of,
+    counted,
+    known_columns,
     listed_files,
+    looked_at,
     read_document,
     readable_footer,
     regular_files,
@@ -27,7 +26,7 @@ from pme_parquet._checks.hudi.properties import (
 )
 from pme_parquet._checks.results import Findings, HudiCheck
 from pme_parquet._display.words import printable
-from pme_parquet._storage import is_checksums, shown, storage
+from pme_parquet._storage import UnreadableError, is_checksums, shown, storage
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
 _MAX_COMMIT = 64 << 20
 _MAX_COMMITS = 50
-_THREADS = 16
 _SHOWN = 5
 _STATISTICS = frozenset({"column_stats", "partition_stats"})
 _MAGIC = 8
@@ -56,16 +54,7 @@ _EMPTY_PARTS = frozenset({".hoodie", "files"})
 _IN_FOOTERS = frozenset({b"hoodie_min_record_key", b"hoodie_max_record_key", b"org.apache.hudi.bloomfilter"})
 
 What = Literal[
-    "data",
-    "encrypted",
-    "log file",
-    "other format",
-    "index",
-    "timeline",
-    "properties",
-    "definitions",
-    "other",
-    "unknown",
+    "data", "encrypted", "log file", "other format", "index", "timeline", "properties", "definitions", "other"
 ]
 
 
@@ -79,8 +68,7 @@ def searched(where: str, columns: Sequence[str] | None, reached: Access, functio
         raise BadOptionError(f"{function}: columns is empty. Name a column, or leave it out.")
     findings = _Findings()
     regular = regular_files(listed, findings)
-    with ThreadPoolExecutor(_THREADS) as threads:
-        looked = list(threads.map(lambda one: look_at(files, one), regular))
+    looked = looked_at(regular, lambda one: look_at(files, one), findings)
     search = _Search(files, findings, looked, columns)
     search.search()
     stated = search.properties
@@ -91,7 +79,7 @@ def searched(where: str, columns: Sequence[str] | None, reached: Access, functio
         search.protected.names,
         search.columns_from,
         findings.all(),
-        dict(sorted(Counter[str](file.what for file in looked).items())),
+        counted((file.what for file in looked), len(regular)),
         reached.words,
     )
 
@@ -112,62 +100,60 @@ class TableFile:
 
     Attributes:
         found: the file.
-        file: its path below the table, with slashes.
         what: what it is.
         index: the part of the metadata table that it belongs to.
         plain: the columns that anyone can read; None if all may be.
         sealed: the columns that its readable footer says are encrypted.
         in_footer: whether a readable footer has record keys, or a Bloom filter of them.
-        problem: why it was not looked at.
     """
 
     found: Found
-    file: str
     what: What
     index: str = ""
     plain: frozenset[str] | None = frozenset()
     sealed: frozenset[str] = frozenset()
     in_footer: bool = False
-    problem: str = ""
+
+    @property
+    def file(self) -> str:
+        """Its path below the table, with slashes."""
+        return self.found.slashed
 
 
 def look_at(storage: Storage, found: Found) -> TableFile:
-    """What a file shows to anyone."""
-    file = found.slashed
-    try:
-        return _looked(storage, found, file)
-    except Exception as failed:  # noqa: BLE001 whoever wrote a file must not be able to stop a check
-        return TableFile(found, file, "unknown", problem=f"{type(failed).__name__} while it was read")
+    """What a file shows to anyone, by its place and its first bytes.
 
-
-def _looked(storage: Storage, found: Found, file: str) -> TableFile:
+    Raises:
+        UnreadableError: it cannot be read, or is of no known kind.
+    """
     begin = storage.read(found.path, 0, _MAGIC)
     if is_checksums(storage, found):
-        return TableFile(found, file, "other")
+        return TableFile(found, "other")
     if begin[:4] in _PARQUET:
-        return _parquet(storage, found, file)
-    if file.startswith(_OWN):
-        return _own(found, file, begin)
+        return _parquet(storage, found)
+    if found.slashed.startswith(_OWN):
+        return _own(found, begin)
     if begin.startswith((_LOG, _ORC, _HFILE)):
-        return TableFile(found, file, "log file" if begin.startswith(_LOG) else "other format", plain=None)
+        return TableFile(found, "log file" if begin.startswith(_LOG) else "other format", plain=None)
     if found.name == _PARTITION and begin.startswith(b"#"):
-        return TableFile(found, file, "other")
-    return TableFile(found, file, "unknown", problem="it is no file of a kind that Hudi writes")
+        return TableFile(found, "other")
+    raise UnreadableError("it is no file of a kind that Hudi writes")
 
 
-def _own(found: Found, file: str, begin: bytes) -> TableFile:
+def _own(found: Found, begin: bytes) -> TableFile:
     """A file below `.hoodie`."""
+    file = found.slashed
     if file in {FILE, f"{FILE}.backup"}:
-        return TableFile(found, file, "properties")
+        return TableFile(found, "properties")
     if file.startswith(DEFINITIONS):
-        return TableFile(found, file, "definitions")
+        return TableFile(found, "definitions")
     if part := _part(file):
         empty = part in _EMPTY_PARTS or found.name == _PARTITION
-        return TableFile(found, file, "other") if empty else TableFile(found, file, "index", index=part)
+        return TableFile(found, "other") if empty else TableFile(found, "index", index=part)
     commit = file.startswith((_SCHEMAS, _TIMELINE)) and begin.startswith((_AVRO, b"{"))
     if commit or file.startswith(f"{_TIMELINE}history/"):
-        return TableFile(found, file, "timeline")
-    return TableFile(found, file, "unknown", problem="it is no file of a kind that this check knows below .hoodie")
+        return TableFile(found, "timeline")
+    raise UnreadableError("it is no file of a kind that this check knows below .hoodie")
 
 
 def _part(file: str) -> str:
@@ -178,21 +164,15 @@ def _part(file: str) -> str:
     return file.removeprefix(_TABLE).partition("/")[0] if file.startswith(_TABLE) else ""
 
 
-def _parquet(storage: Storage, found: Found, file: str) -> TableFile:
-    columns = columns_of(storage, found)
+def _parquet(storage: Storage, found: Found) -> TableFile:
+    columns = known_columns(storage, found)
     if columns.footer == "encrypted":
-        if columns.whole is None:
-            return TableFile(found, file, "unknown", problem=WHOLE_UNKNOWN)
-        return TableFile(
-            found, file, "encrypted" if columns.whole else "data", plain=frozenset() if columns.whole else None
-        )
-    if columns.problem:
-        return TableFile(found, file, "unknown", problem=columns.problem)
-    if file.startswith(_TIMELINE):
-        return TableFile(found, file, "timeline")
+        return TableFile(found, "encrypted") if columns.whole else TableFile(found, "data", plain=None)
+    if found.slashed.startswith(_TIMELINE):
+        return TableFile(found, "timeline")
     footer = readable_footer(storage, found)
     in_footer = footer is None or not _IN_FOOTERS.isdisjoint(footer.metadata_names)
-    return TableFile(found, file, "data", plain=columns.plain, sealed=columns.sealed, in_footer=in_footer)
+    return TableFile(found, "data", plain=columns.plain, sealed=columns.sealed, in_footer=in_footer)
 
 
 class _Search:
@@ -242,9 +222,7 @@ class _Search:
 
     def _file(self, file: TableFile) -> None:
         add, protected = self._findings.add, self.protected
-        if file.problem:
-            self._findings.unread(file.file, file.problem)
-        elif file.what == "log file":
+        if file.what == "log file":
             what = "rows or record keys in a log file, of merge-on-read or change data, are readable"
             add("log file", "high", file.file, what, "*")
         elif file.what == "other format":

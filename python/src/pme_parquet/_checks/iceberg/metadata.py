@@ -109,12 +109,19 @@ def number_of(file: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def parsed(file: str, content: bytes) -> dict[str, Any]:
-    """What one version of a table says.
+def understood(file: str, names: Names, findings: Findings, content: bytes) -> Metadata:
+    """One version of a table; adds its names, and what it shows of values.
 
     Raises:
-        UnreadableError: it is none.
+        UnreadableError: it is none, or something in it is of another type, too long or too deep.
     """
+    document = _parsed(file, content)
+    made = _version(file, document)
+    _search(findings, names, made, document)
+    return made
+
+
+def _parsed(file: str, content: bytes) -> dict[str, Any]:
     try:
         if content.startswith(_GZIP):
             content = _unpacked(content)
@@ -126,12 +133,7 @@ def parsed(file: str, content: bytes) -> dict[str, Any]:
     return document
 
 
-def version(file: str, document: Mapping[str, Any]) -> Metadata:
-    """What is kept of it.
-
-    Raises:
-        UnreadableError: a field is not of its type, or too long.
-    """
+def _version(file: str, document: Mapping[str, Any]) -> Metadata:
     location = text(document.get("location", ""), "location").rstrip("/")
     uuid = document.get("table-uuid")
     properties = _properties(document)
@@ -160,12 +162,7 @@ def _unpacked(content: bytes) -> bytes:
     return unpacked
 
 
-def search(findings: Findings, names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
-    """Adds what one version shows of values, and its names.
-
-    Raises:
-        UnreadableError: they are too many, too long or too deep.
-    """
+def _search(findings: Findings, names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
     defaults = names.add(document)
     if defaults:
         findings.add("default", "low", one.file, "its default value is readable", *sorted(defaults))

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
 from pme_parquet._checks.files import (
-    WHOLE_UNKNOWN,
-    columns_of,
+    counted,
+    known_columns,
     listed_files,
+    looked_at,
     partition_names,
     read_document,
     regular_files,
 )
 from pme_parquet._checks.iceberg import metadata
 from pme_parquet._checks.iceberg.avro import MAX_HEADER, Container
-from pme_parquet._checks.iceberg.metadata import Metadata, text
+from pme_parquet._checks.iceberg.metadata import text
 from pme_parquet._checks.results import Findings, IcebergCheck
 from pme_parquet._storage import UnreadableError, is_checksums, shown, storage
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from pme_parquet._access import Access
+    from pme_parquet._checks.iceberg.metadata import Metadata
     from pme_parquet._storage import Found, WholeStorage
 
-_THREADS = 16
 MAX_BYTES = 64 * 1024 * 1024
 # Characters of all paths.
 MAX_PATHS = 1024 * 1024 * 1024
@@ -42,10 +42,7 @@ _AVRO, _ORC = b"Obj\x01", b"ORC"
 _PARQUET = (b"PAR1", b"PARE")
 # It has the number of a version and nothing else.
 _HINT = "version-hint.text"
-_STRANGE = "it is no file of a kind that Iceberg writes"
-What = Literal[
-    "data", "encrypted", "manifest", "manifest list", "statistics or deletes", "metadata", "other", "unknown"
-]
+What = Literal["data", "encrypted", "manifest", "manifest list", "statistics or deletes", "metadata", "other"]
 # Puffin, and Iceberg's encrypted stream.
 _KINDS: dict[bytes, What] = {b"PFA1": "statistics or deletes", b"AGS1": "encrypted"}
 
@@ -59,24 +56,17 @@ def searched(where: str, reached: Access, function: str) -> IcebergCheck:
     if not numbered:
         message = f"{function}: {shown(where)} is not an Iceberg table: it has no metadata.json. Check the path."
         raise BadOptionError(message)
-    versions: list[Metadata] = []
+    versions = []
     for one in numbered:
-
-        def understood(content: bytes, file: str = one.slashed) -> Metadata:
-            document = metadata.parsed(file, content)
-            made = metadata.version(file, document)
-            metadata.search(findings, names, made, document)
-            return made
-
-        made = read_document(files, one, metadata.MAX_BYTES, understood, findings)
-        versions += [made] if made else []
+        understood = partial(metadata.understood, one.slashed, names, findings)
+        version = read_document(files, one, metadata.MAX_BYTES, understood, findings)
+        versions += [version] if version else []
     reading = _Manifests()
-    with ThreadPoolExecutor(_THREADS) as threads:
-        looked = list(threads.map(lambda one: look_at(files, one, reading), regular))
-    newest = max(versions, key=lambda one: (one.number, one.file), default=None)
-    _Search(findings, names, versions, newest, looked).search()
-    number, key = (newest.number, newest.key) if newest else (None, None)
-    counts = dict(sorted(Counter[str](file.what for file in looked).items()))
+    looked = looked_at(regular, lambda one: look_at(files, one, reading), findings)
+    search = _Search(findings, names, versions, {one.slashed for one in regular}, looked)
+    search.search()
+    number, key = (search.newest.number, search.newest.key) if search.newest else (None, None)
+    counts = counted((file.what for file in looked), len(regular))
     return IcebergCheck(shown(where), number, key, findings.all(), counts, reached.words)
 
 
@@ -169,31 +159,27 @@ class TableFile:
         file: its path below the table, with slashes.
         what: what it is.
         manifest: what it shows, if it is Avro in plaintext.
-        plain: whether values in it are readable; None if that was not looked at.
-        problem: why it could not be read.
+        plain: whether values in it are readable.
     """
 
     file: str
     what: What
     manifest: Manifest | None = None
-    plain: bool | None = False
-    problem: str = ""
+    plain: bool = False
 
 
 def look_at(files: WholeStorage, found: Found, reading: _Manifests) -> TableFile:
-    """What a file shows to anyone, by its first bytes."""
-    try:
-        return _looked(files, found, reading)
-    except UnreadableError as why:
-        return TableFile(found.slashed, "unknown", problem=str(why))
-    except Exception as failed:  # noqa: BLE001 whoever wrote a file must not be able to stop a check
-        return TableFile(found.slashed, "unknown", problem=f"{type(failed).__name__} while it was read")
+    """What a file shows to anyone, by its first bytes.
 
-
-def _looked(files: WholeStorage, found: Found, reading: _Manifests) -> TableFile:
+    Raises:
+        UnreadableError: it cannot be read, or is of no known kind.
+        Exception: any of `fastavro`, for a manifest that cannot be read.
+    """
     file, begin = found.slashed, files.read(found.path, 0, _MAGIC)
     if begin in _PARQUET or begin.startswith(_ORC):
-        return _data(files, found)
+        columns = known_columns(files, found)
+        whole = columns.footer == "encrypted" and columns.whole
+        return TableFile(file, "encrypted" if whole else "data", plain=bool(columns.plain) or columns.whole is False)
     if begin == _AVRO:
         made = reading.read(files, found)
         return TableFile(file, made.kind, made, plain=True)
@@ -201,17 +187,9 @@ def _looked(files: WholeStorage, found: Found, reading: _Manifests) -> TableFile
         return TableFile(file, _KINDS[begin])
     if metadata.number_of(file) is not None:
         return TableFile(file, "metadata")
-    known = found.name == _HINT or is_checksums(files, found)
-    return TableFile(file, "other" if known else "unknown", problem="" if known else _STRANGE)
-
-
-def _data(files: WholeStorage, found: Found) -> TableFile:
-    columns = columns_of(files, found)
-    if columns.footer == "encrypted":
-        plain = None if columns.whole is None else not columns.whole
-        return TableFile(found.slashed, "encrypted" if columns.whole else "data", plain=plain)
-    kind: What = "unknown" if columns.problem else "data"
-    return TableFile(found.slashed, kind, plain=bool(columns.plain), problem=columns.problem)
+    if found.name == _HINT or is_checksums(files, found):
+        return TableFile(file, "other")
+    raise UnreadableError("it is no file of a kind that Iceberg writes")
 
 
 class _Search:
@@ -222,12 +200,13 @@ class _Search:
         findings: Findings,
         names: metadata.Names,
         versions: Sequence[Metadata],
-        newest: Metadata | None,
+        here: Collection[str],
         looked: Sequence[TableFile],
     ) -> None:
-        self._findings, self._versions, self._newest, self._looked = findings, versions, newest, looked
+        self._findings, self._versions, self._here, self._looked = findings, versions, here, looked
+        self.newest = max(versions, key=lambda one: (one.number, one.file), default=None)
         self._columns, self._partitions = names.columns, names.partitions
-        self._here = {file.file: file for file in looked}
+        self._manifests = {file.file: file.manifest for file in looked}
         self._live = self._of_newest()
 
     def search(self) -> None:
@@ -248,11 +227,11 @@ class _Search:
 
     def _below(self, path: str) -> str | None:
         """The part of a full path below the table; None if it is elsewhere."""
-        return self._newest.below(path) if self._newest else None
+        return self.newest.below(path) if self.newest else None
 
     def _of_newest(self) -> set[str] | None:
         """The files of the newest version below the table; None if its manifests cannot be read."""
-        path = self._newest.manifest_list if self._newest else None
+        path = self.newest.manifest_list if self.newest else None
         listed = self._named(path) if path else None
         if listed is None or listed.kind != "manifest list":
             return None
@@ -266,8 +245,7 @@ class _Search:
 
     def _named(self, path: str) -> Manifest | None:
         below = self._below(path)
-        file = self._here.get(below) if below is not None else None
-        return file.manifest if file else None
+        return None if below is None else self._manifests.get(below)
 
     def _state(self, file: str) -> str:
         if self._live is None:
@@ -276,12 +254,8 @@ class _Search:
 
     def _file(self, file: TableFile) -> None:
         add = self._findings.add
-        if file.problem:
-            self._findings.unread(file.file, file.problem)
-        elif file.what == "data" and file.plain:
+        if file.what == "data" and file.plain:
             add("plaintext file", "high", file.file, f"{self._state(file.file)}: values in it are readable", "*")
-        elif file.what == "data" and file.plain is None:
-            self._findings.unread(file.file, WHOLE_UNKNOWN)
         elif file.what == "statistics or deletes":
             what = "Puffin in plaintext: positions of deleted rows, or sketches with hashes of values"
             add("puffin", "low", file.file, what)
@@ -309,14 +283,14 @@ class _Search:
 
     def _table(self) -> None:
         add = self._findings.add
-        if self._newest is None:
+        if self.newest is None:
             self._findings.unread("", "no metadata of the table can be read")
             return
-        self._key(self._newest)
+        self._key(self.newest)
         if len({(one.uuid, one.location) for one in self._versions}) > 1:
             what = "versions differ in table-uuid or location: one of them may be of another table"
             add("other table", "unread", "", what)
-        if self._live is None and self._newest.has_snapshot:
+        if self._live is None and self.newest.has_snapshot:
             what = "its manifests are encrypted: which files are live, and whether some are elsewhere, is not known"
             add("encrypted manifests", "note", "", what)
 
@@ -333,7 +307,7 @@ class _Search:
             add("other key", "note", "", "versions of the table name different keys in encryption.key-id")
         if not newest.key:
             return
-        plain = sum(file.what in {"data", "manifest", "manifest list"} and file.plain is True for file in self._looked)
+        plain = sum(file.what in {"data", "manifest", "manifest list"} and file.plain for file in self._looked)
         if newest.has_snapshot and not newest.has_keys:
             what = "encryption.key-id names a key, and the table has no wrapped key: its catalog does not encrypt"
             add("ignored key", "high", newest.file, what)
