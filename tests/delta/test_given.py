@@ -10,11 +10,11 @@ import pytest
 
 from pme_parquet import _delta_tables
 from pme_parquet._audience import used
-from pme_parquet._checks.delta import DeltaFinding
 from pme_parquet._checks.results import DeltaCheck
 from pme_parquet._cli import looking, sessions
 from pme_parquet._delta_log import live
 from pme_parquet._delta_tables.encrypted import EncryptedTable
+from pme_parquet.delta import DeltaFinding
 from pme_parquet.errors import KeyDeniedError, PlaintextFileError
 from tests.support.commands import Done, run
 

@@ -35,7 +35,7 @@ class Found:
         shown: the part below the listed path.
         bytes: its size.
         regular: whether it is a regular file.
-        alone: whether it is what the listed path names.
+        is_path: whether it is what the listed path names.
         link: whether it is a symbolic link, which nothing follows: it may lead out of the table.
     """
 
@@ -43,7 +43,7 @@ class Found:
     shown: str
     bytes: int
     regular: bool = True
-    alone: bool = False
+    is_path: bool = False
     link: bool = False
 
     @property
@@ -84,7 +84,7 @@ def is_hidden(name: str) -> bool:
 
 
 def is_checksums(storage: Storage, found: Found) -> bool:
-    """Whether it is what Hadoop's local file system writes beside each file: CRC32 of 512 bytes each."""
+    """Whether it is what Hadoop's local file system writes for each file: CRC32 of 512 bytes each."""
     if not (found.name.startswith(".") and found.name.endswith(".crc")):
         return False
     return storage.read(found.path, 0, len(_CHECKSUMS)) == _CHECKSUMS
@@ -151,7 +151,7 @@ class _Local:
 
     def files(self) -> Iterator[Found]:
         if not os.path.isdir(self._root):  # noqa: PTH112 as above
-            yield replace(_local_file(self._root, os.path.basename(self._root)), alone=True)  # noqa: PTH119 as above
+            yield replace(_local_file(self._root, os.path.basename(self._root)), is_path=True)  # noqa: PTH119 as above
             return
         yield from self._walk(hidden=False, onerror=_raise)
 
@@ -239,7 +239,7 @@ class _Remote:
     def _listed(self, *, hidden: bool) -> Iterator[Found]:
         info = self._files.info(self._root)
         if info["type"] == "file":
-            yield Found(self._root, self._root.rsplit("/", 1)[-1], info["size"], alone=True)
+            yield Found(self._root, self._root.rsplit("/", 1)[-1], info["size"], is_path=True)
             return
         root = self._root.rstrip("/") + "/"
         for path, found in sorted(self._files.find(self._root, detail=True).items()):

@@ -91,7 +91,7 @@ def read_document(
     return attempt(found, read, findings)
 
 
-def looked_at(found: Iterable[Found], look: Callable[[Found], Read], findings: Findings) -> list[Read]:
+def look_at_files(found: Iterable[Found], look: Callable[[Found], Read], findings: Findings) -> list[Read]:
     """What each file shows, several read at a time; those that cannot be read are findings."""
     with ThreadPoolExecutor(_THREADS) as threads:
         looked = threads.map(lambda one: attempt(one, lambda: look(one), findings), found)

@@ -21,7 +21,7 @@ class Key:
         management: `envelope` (wrapped, as parquet-java's key tools do), `direct` (the file names the data key), `none`
             (no key metadata: the reader must know the key), `derived` (of ORC: the master key itself, or Hadoop KMS,
             decrypts the data key) or `unreadable` (a finding says why).
-        material: whether the wrapped key is in the file (`internal`) or in a file beside it (`external`).
+        material: whether the wrapped key is in the file (`internal`) or in a file next to it (`external`).
         reference: its name in that file, if external.
         master_key: the master key's id; with `direct` the data key's.
         master_key_version: its version, if the KMS stores it in wrapped keys, as Vault does.

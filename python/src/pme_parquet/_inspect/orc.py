@@ -187,7 +187,7 @@ def _readable(column: OrcType, variant: Variant, encryption: Encryption, read: O
     if column.id in parts.dictionaries:
         yield "the number of different values in each stripe"
     if column.id in parts.readable_filters:
-        # ORC's own writer stores that of the values, beside that of the mask.
+        # ORC's own writer stores that of the values, next to that of the mask.
         yield "a Bloom filter, possibly of the values themselves: whoever guesses a value can test it"
 
 

@@ -1,7 +1,7 @@
 """The tables that inspected files belong to: their formats, what their snapshots state, and which files are live.
 
 A table is a directory with data files, without the names of partitions (`day=1`) at its end. A Delta or Hudi table at
-the inspected path has all files below it, and an Iceberg table those beside and below its metadata. Of the files below
+the inspected path has all files below it, and an Iceberg table those next to and below its metadata. Of the files below
 a Delta table, `deltalake` or a session's Delta says which are live; logs and metadata are not read here otherwise.
 """
 
@@ -92,7 +92,7 @@ def tables(
         options: of fsspec.
         threads: to read with.
     """
-    if any(file.alone for file in found):
+    if any(file.is_path for file in found):
         return ()
     looked = threads.map(lambda place: _looked(place, options), _places(path, found, iceberg, options))
     # A directory above several tables is a table only if it looks like one.
@@ -206,7 +206,7 @@ def names_of(file: Found) -> Names:
 
 def iceberg_tables(found: Iterable[Found]) -> frozenset[Names]:
     """The Iceberg tables among files, by their metadata."""
-    named = (names_of(file) for file in found if file.name.endswith(_NEWEST) and not file.alone)
+    named = (names_of(file) for file in found if file.name.endswith(_NEWEST) and not file.is_path)
     return frozenset(names[:-2] for names in named if names[-2:-1] == (_METADATA,))
 
 

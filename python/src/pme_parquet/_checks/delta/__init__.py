@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import names_of, path_of
 from pme_parquet._audience import Words
-from pme_parquet._checks.results import CheckFinding as DeltaFinding
 from pme_parquet._checks.results import DeltaCheck
 from pme_parquet.errors import BadOptionError
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import KmsLike, PathLike
 
-__all__ = ["DeltaCheck", "DeltaFinding", "check"]
+__all__ = ["DeltaCheck", "check"]
 
 _WHERE = Words("pme.delta.check")
 
@@ -55,7 +54,7 @@ def check(
         path: the table's directory; a local path, or a URL of any file system that fsspec supports.
         columns: the protected columns, by logical names; a struct names the columns in it. By default those that a
             live file encrypts, and those of the property `parquet.encryption.column.keys`; all columns in files, if
-            `complete.columns` is true beside it; all columns, if a live file has an encrypted footer that was not
+            `complete.columns` is true as well; all columns, if a live file has an encrypted footer that was not
             opened, and no property says which.
         storage_options: credentials and endpoints for fsspec; by default its packages find their own. With them, the
             check does not use the session, which may reach another storage.

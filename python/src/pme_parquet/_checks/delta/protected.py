@@ -148,15 +148,15 @@ def chosen(
     for name in sealed:
         names |= schemas.names(path_of(name))
     named = [(_DRAFT.get(name, name.lower()), text) for name, text in properties.items()]
-    given = dict(named)
+    by_name = dict(named)
     stated = [path for name, text in named if name == _COLUMN_KEYS for path in _stated(text)]
     for path in stated:
         names |= schemas.names(path)
-    complete = bool(stated) and given.get(_COMPLETE, "").strip().lower() == "true"
+    complete = bool(stated) and by_name.get(_COMPLETE, "").strip().lower() == "true"
     if complete:
         outside = {path for name in partitions for path in schemas.names((name,))}
         names |= {path: name for path, name in schemas.every().items() if path not in outside}
-    uniform = _UNIFORM_KEY in given
+    uniform = _UNIFORM_KEY in by_name
     if uniform or (hidden and not stated):
         every = names | schemas.every()
         why = _UNIFORM_KEY if uniform else "live files with an encrypted footer"

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pme_parquet._delta_log.log import Log
     from pme_parquet._storage import Found, Storage, WholeStorage
 
-# What Delta writes into files beside the columns of the schema.
+# What Delta writes into files besides the columns of the schema.
 _CHANGE_TYPE = "_change_type"
 _ROW_TRACKING = "delta.rowTracking.materialized"
 MAX_FILES = 1_000_000

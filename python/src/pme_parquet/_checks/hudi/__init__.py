@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import names_of, path_of
 from pme_parquet._audience import Words
-from pme_parquet._checks.results import CheckFinding as HudiFinding
 from pme_parquet._checks.results import HudiCheck
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import PathLike
 
-__all__ = ["HudiCheck", "HudiFinding", "check"]
+__all__ = ["HudiCheck", "check"]
 
 _WHERE = Words("pme.hudi.check")
 

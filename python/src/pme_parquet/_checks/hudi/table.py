@@ -10,7 +10,7 @@ from pme_parquet._checks.files import (
     counted,
     known_columns,
     listed_files,
-    looked_at,
+    look_at_files,
     read_document,
     readable_footer,
     regular_files,
@@ -68,7 +68,7 @@ def searched(where: str, columns: Sequence[str] | None, reached: Access, functio
         raise BadOptionError(f"{function}: columns is empty. Name a column, or leave it out.")
     findings = _Findings()
     regular = regular_files(listed, findings)
-    looked = looked_at(regular, lambda one: look_at(files, one), findings)
+    looked = look_at_files(regular, lambda one: look_at(files, one), findings)
     search = _Search(files, findings, looked, columns)
     search.search()
     stated = search.properties

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
 from pme_parquet._audience import Words
-from pme_parquet._checks.results import CheckFinding as IcebergFinding
 from pme_parquet._checks.results import IcebergCheck
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import PathLike
 
-__all__ = ["IcebergCheck", "IcebergFinding", "check"]
+__all__ = ["IcebergCheck", "check"]
 
 _WHERE = Words("pme.iceberg.check")
 

@@ -11,7 +11,7 @@ from pme_parquet._checks.files import (
     counted,
     known_columns,
     listed_files,
-    looked_at,
+    look_at_files,
     partition_names,
     read_document,
     regular_files,
@@ -62,7 +62,7 @@ def searched(where: str, reached: Access, function: str) -> IcebergCheck:
         version = read_document(files, one, metadata.MAX_BYTES, understood, findings)
         versions += [version] if version else []
     reading = _Manifests()
-    looked = looked_at(regular, lambda one: look_at(files, one, reading), findings)
+    looked = look_at_files(regular, lambda one: look_at(files, one, reading), findings)
     search = _Search(findings, names, versions, {one.slashed for one in regular}, looked)
     search.search()
     number, key = (search.newest.number, search.newest.key) if search.newest else (None, None)
