@@ -60,11 +60,16 @@ class Log:
     def documents(self, unread: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each document of JSON with its file. `unread` is called for what cannot be read."""
         for name, path in self.texts.items():
-            for line, found in _lines(path):
-                if isinstance(found, UnreadableError):
-                    unread(name, f"line {line} was not read: {found}")
-                else:
+            for number, line in enumerate(_lines(path), start=1):
+                try:
+                    found = document(line) if line.strip() else None
+                except UnreadableError as why:
+                    unread(name, f"line {number} was not read: {why}")
+                    continue
+                if isinstance(found, dict):
                     yield name, found
+                elif line.strip():
+                    unread(name, f"line {number} was not read: it is not a JSON object")
 
 
 def document(text: str | bytes) -> Any:  # noqa: ANN401 of JSON
@@ -89,27 +94,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any] | UnreadableError]]:
-    """The documents of a file, one on each line, with the line's number."""
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file; of a line that is too long, a part that is too long, as well."""
     with path.open("rb") as file:
-        number = 0
-        while line := file.readline(MAX_LINE + 1):
-            number += 1
-            whole = len(line) <= MAX_LINE
-            while not line.endswith(b"\n") and (more := file.readline(MAX_LINE)):
-                line = b"\n" if more.endswith(b"\n") else b" "
-            if not whole:
-                yield number, UnreadableError(f"it has more than {MAX_LINE >> 20} MiB in one document")
-            elif line.strip():
-                yield number, _object(line)
-
-
-def _object(line: bytes) -> dict[str, Any] | UnreadableError:
-    try:
-        found = document(line)
-    except UnreadableError as unreadable:
-        return unreadable
-    return found if isinstance(found, dict) else UnreadableError("it is not a JSON object")
+        while rest := file.readline(MAX_LINE + 1):
+            yield rest
+            while not rest.endswith(b"\n") and (rest := file.readline(MAX_LINE)):
+                pass
 
 
 def copied(storage: Storage, found: Sequence[Found], directory: Path, unread: Callable[[str, str], None]) -> Log:

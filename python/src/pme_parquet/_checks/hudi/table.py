@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._checks.files import (
+    attempt,
     counted,
     known_columns,
     listed_files,
@@ -209,7 +211,7 @@ class _Search:
         """What the table says of itself; a finding if that is not known."""
         of_table = next((file for file in self._looked if file.file == FILE), None)
         if of_table is None:
-            self._findings.unread("", "the table has no hoodie.properties")
+            self._findings.unread("", "the table has no hoodie.properties that can be read")
             return None
         return read_document(self._files, of_table.found, MAX_BYTES, Properties, self._findings)
 
@@ -296,7 +298,8 @@ class _Search:
         )
         for file in commits[:_MAX_COMMITS]:
             if missing and file.found.bytes <= _MAX_COMMIT:
-                content = self._files.read(file.found.path, 0, file.found.bytes)
+                read = partial(self._files.read, file.found.path, 0, file.found.bytes)
+                content = attempt(file.found, read, self._findings) or b""
                 missing = {name: pattern for name, pattern in missing.items() if not pattern.search(content)}
         for name in sorted(missing):
             what = f"no commit that was looked at has a column {printable(name)}: check the name"
