@@ -9,4 +9,5 @@ from pme_parquet._delta_tables import EncryptedTable, encrypt_table, rotate
 
 __all__ = ["CheckFinding", "DeltaCheck", "DeltaFinding", "EncryptedTable", "check", "encrypt_table", "rotate"]
 
+#: Another name of :class:`pme_parquet.delta.CheckFinding`.
 DeltaFinding = CheckFinding

@@ -3,6 +3,7 @@
 from pme_parquet._checks.hudi import HudiCheck, check
 from pme_parquet._checks.results import CheckFinding
 
-__all__ = ["CheckFinding", "HudiCheck", "HudiFinding", "check"]
+__all__ = ["HudiCheck", "HudiFinding", "check"]
 
+#: Another name of :class:`pme_parquet.delta.CheckFinding`.
 HudiFinding = CheckFinding

@@ -3,6 +3,7 @@
 from pme_parquet._checks.iceberg import IcebergCheck, check
 from pme_parquet._checks.results import CheckFinding
 
-__all__ = ["CheckFinding", "IcebergCheck", "IcebergFinding", "check"]
+__all__ = ["IcebergCheck", "IcebergFinding", "check"]
 
+#: Another name of :class:`pme_parquet.delta.CheckFinding`.
 IcebergFinding = CheckFinding
