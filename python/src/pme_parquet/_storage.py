@@ -6,6 +6,7 @@ The local file system needs no fsspec: importing fsspec takes half of the time t
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
@@ -76,6 +77,25 @@ class WholeStorage(Storage, Protocol):
 
 class UnreadableError(Exception):
     """A file is not what it must be here. The message says why, and repeats nothing of it."""
+
+
+def strict_json(text: str | bytes) -> Any:  # noqa: ANN401 of JSON
+    """The value of a JSON text from a file. It is in memory as a whole, so bound its length before.
+
+    Raises:
+        UnreadableError: it is not JSON, too deep, or has a field twice, of which readers take different ones.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):  # also of UTF-8, and of numbers with thousands of digits
+        raise UnreadableError("it is not valid JSON") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
 
 
 def is_hidden(name: str) -> bool:

@@ -6,13 +6,12 @@ who can write to the storage can write these files, so their JSON is bounded, to
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._display.words import size
-from pme_parquet._storage import UnreadableError, is_checksums
+from pme_parquet._storage import UnreadableError, is_checksums, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -80,18 +79,7 @@ def document(text: str | bytes) -> Any:  # noqa: ANN401 of JSON
     """
     if len(text) > MAX_LINE:
         raise UnreadableError(f"it has more than {MAX_LINE >> 20} MiB in one document")
-    try:
-        return json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError):  # also of UTF-8, and of numbers with thousands of digits
-        raise UnreadableError("it is not valid JSON") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        # Readers differ in which one they take.
-        raise ValueError
-    return found
+    return strict_json(text)
 
 
 def _lines(path: Path) -> Iterator[bytes]:

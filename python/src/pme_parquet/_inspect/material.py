@@ -7,14 +7,13 @@ finding here. Wrapped keys are only measured, never returned.
 from __future__ import annotations
 
 import base64
-import json
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._inspect import problems
 from pme_parquet._inspect.footers import LARGE
 from pme_parquet._inspect.inspected import Key
-from pme_parquet._storage import not_read
+from pme_parquet._storage import UnreadableError, not_read, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -152,21 +151,14 @@ def _text(content: bytes) -> str:
 def _flat(text: str) -> dict[str, str | bool]:
     """A JSON object of texts, true and false, without duplicate names."""
     try:
-        value = json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError):
+        value = strict_json(text)
+    except UnreadableError:
         raise UnusableError("it is not JSON") from None
     if not isinstance(value, dict):
         raise UnusableError("it is not a JSON object")
     if not all(isinstance(field, str | bool) for field in value.values()):
         raise UnusableError("the value of a field is neither a string nor true or false")
     return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
-    return found
 
 
 class FileKeys:

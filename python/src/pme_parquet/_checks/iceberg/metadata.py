@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import re
 import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._storage import UnreadableError
+from pme_parquet._storage import UnreadableError, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,11 +122,9 @@ def understood(file: str, names: Names, findings: Findings, content: bytes) -> M
 
 def _parsed(file: str, content: bytes) -> dict[str, Any]:
     try:
-        if content.startswith(_GZIP):
-            content = _unpacked(content)
-        document = json.loads(content)
-    except (ValueError, RecursionError, OSError, EOFError, zlib.error):
-        raise UnreadableError("it is not JSON") from None
+        document = strict_json(_unpacked(content) if content.startswith(_GZIP) else content)
+    except (OSError, EOFError, zlib.error):
+        raise UnreadableError("it cannot be unpacked") from None
     if not isinstance(document, dict) or "format-version" not in document or number_of(file) is None:
         raise UnreadableError("it is not metadata of an Iceberg table")
     return document
