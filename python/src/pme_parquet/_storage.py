@@ -83,7 +83,7 @@ def strict_json(text: str | bytes) -> Any:  # noqa: ANN401 of JSON
     """The value of a JSON text from a file. It is in memory as a whole, so bound its length before.
 
     Raises:
-        UnreadableError: it is not JSON, too deep, or has a field twice, of which readers take different ones.
+        UnreadableError: it is not JSON, too deep, or has a field twice: readers differ in which one they take.
     """
     try:
         return json.loads(text, object_pairs_hook=_once)
