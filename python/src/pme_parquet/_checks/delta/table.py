@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +14,7 @@ from pme_parquet._checks.delta.actions import DIRECTORIES, Search, configuration
 from pme_parquet._checks.delta.columns import Schemas, path_of
 from pme_parquet._checks.delta.data import candidates, look_at, search_file, state
 from pme_parquet._checks.delta.protected import chosen, named
+from pme_parquet._checks.files import MAX_FILES, look_at_files
 from pme_parquet._checks.results import DeltaCheck, Findings
 from pme_parquet._delta_log import live
 from pme_parquet._delta_log.log import LOG, copied
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 # What Delta writes into files besides the columns of the schema.
 _CHANGE_TYPE = "_change_type"
 _ROW_TRACKING = "delta.rowTracking.materialized"
-MAX_FILES = 1_000_000
-_THREADS = 16
 
 
 def searched(
@@ -91,9 +89,9 @@ class _Table:
             self._remember("", answer.metadata)
         # Files of a table mostly have the same columns.
         self._shared: dict[frozenset[str], frozenset[str]] = {}
-        with ThreadPoolExecutor(_THREADS) as threads:
-            looked = threads.map(lambda one: self._with_shared(look_at(files, one)), candidates(found))
-            self._data: list[DataFile] = list(looked)
+        self._data: list[DataFile] = look_at_files(
+            candidates(found), lambda one: self._with_shared(look_at(files, one)), findings
+        )
 
     def open(self, opener: Opener) -> None:
         """Opens the footers that hide which columns are encrypted, if not everything is."""
