@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._delta_log.log import document
 from pme_parquet._display.words import printable
+from pme_parquet._inspect.names import joined
 from pme_parquet._storage import UnreadableError
 
 if TYPE_CHECKING:
@@ -37,11 +38,6 @@ def split(name: str) -> Path:
     if not path or joined(path).replace("`", "") != name.replace("`", ""):
         raise ValueError(name)
     return path
-
-
-def joined(path: Iterable[str]) -> str:
-    """The name of a path."""
-    return ".".join(part if re.fullmatch(r"[\w@#$-]+", part) else "`" + part.replace("`", "``") + "`" for part in path)
 
 
 def path_of(name: str) -> Path:

@@ -10,9 +10,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pme_parquet._checks.delta.columns import MAX_FIELDS, Path, Schemas, fold, joined, path_of, split
+from pme_parquet._checks.delta.columns import MAX_FIELDS, Path, Schemas, fold, path_of, split
 from pme_parquet._checks.files import partition_names
 from pme_parquet._display.words import printable
+from pme_parquet._inspect.names import joined
 from pme_parquet.errors import BadOptionError, UnknownColumnError
 
 if TYPE_CHECKING:
