@@ -10,11 +10,11 @@ import pytest
 
 from pme_parquet import _delta_tables
 from pme_parquet._audience import used
+from pme_parquet._checks.results import DeltaCheck
 from pme_parquet._cli import looking, sessions
-from pme_parquet._delta.checked import DeltaCheck
-from pme_parquet._delta.findings import DeltaFinding
+from pme_parquet._delta_log import live
 from pme_parquet._delta_tables.encrypted import EncryptedTable
-from pme_parquet._logs import session
+from pme_parquet.delta import DeltaFinding
 from pme_parquet.errors import KeyDeniedError, PlaintextFileError
 from tests.support.commands import Done, run
 
@@ -309,10 +309,10 @@ def test_variables_for_other_commands_do_not_stop_a_check(
 
 
 def test_a_session_without_delta_says_what_to_add_of_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "method_of", lambda *_: lambda *_: None)
+    monkeypatch.setattr("pme_parquet._spark.driver.method_of", lambda *_: lambda *_: None)
     spark: Any = None
     with used("cli"):
-        told = session.by_session("t", spark, "its only checkpoint is encrypted", "pme.delta.check").problem
+        told = live.from_session("t", spark, "its only checkpoint is encrypted", "pme.delta.check").problem
     assert told.startswith(
         "its only checkpoint is encrypted; the session has no Delta: add it with --packages (io.delta:"
     )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._delta import searching
-from pme_parquet._logs import documents, log
+from pme_parquet._checks.delta import table as delta_table
+from pme_parquet._delta_log import log
 from pme_parquet._storage import Found
 from tests.support.delta import written
 
@@ -91,7 +91,7 @@ def test_values_of_other_types_do_no_harm(table: Path, value: Any) -> None:
 
 
 def test_a_long_line_is_skipped_and_the_next_one_is_read(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "MAX_LINE", 4096)
+    monkeypatch.setattr(log, "MAX_LINE", 4096)
     long = {"x": "y" * 20_000}
     written.put(table, "00000000000000000000.crc", long, written.add("b", {"minValues": {"ssn": "1"}}))
     found = check(table)
@@ -136,7 +136,7 @@ def test_a_log_that_is_too_long_is_not_read(table: Path, monkeypatch: pytest.Mon
 
 
 def test_more_files_than_are_looked_at(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searching, "MAX_FILES", 1)
+    monkeypatch.setattr(delta_table, "MAX_FILES", 1)
     written.plaintext(table, "b.parquet", "x")
     assert ("not looked at", "unread") in kinds(check(table))
 

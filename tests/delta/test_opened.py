@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._delta import opened
-from pme_parquet._logs import live
-from pme_parquet._logs.live import Live
+from pme_parquet._checks.delta import opened
+from pme_parquet._delta_log import live
+from pme_parquet._delta_log.live import Live
 from tests.support.delta import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pme_parquet._delta.checked import DeltaCheck
-    from pme_parquet._delta.data import DataFile
+    from pme_parquet._checks.delta.data import DataFile
+    from pme_parquet._checks.results import DeltaCheck
 
 SPARK: Any = object()
 HIDDEN, SHOWN = ["ssn"], ["id", "note"]
@@ -126,7 +126,6 @@ def test_live_files_of_another_version_than_the_log_that_was_searched_are_not_ok
     session: Session, table: Path, monkeypatch: pytest.MonkeyPatch, version: int, found: list[tuple[str, str, str]]
 ) -> None:
     monkeypatch.setattr(live, "is_installed", lambda: False)
-    monkeypatch.setattr("pme_parquet._delta.searching.is_installed", lambda: False)
     metadata = json.loads(json.dumps(written.metadata()))
     session.says = Live(version, frozenset({"a.parquet"}), by="the session's Delta", metadata=metadata)
     done = check(table)
@@ -150,8 +149,8 @@ def test_inspect_asks_the_session_only_for_what_it_reaches_itself(
         asked.append(place)
         return Live(problem="it cannot tell")
 
-    monkeypatch.setattr("pme_parquet._logs.session.by_session", by_session)
-    monkeypatch.setattr("pme_parquet._inspect.tables.is_installed", lambda: False)
+    monkeypatch.setattr("pme_parquet._delta_log.live.from_session", by_session)
+    monkeypatch.setattr("pme_parquet._delta_log.live.is_installed", lambda: False)
     pme.inspect(table, storage_options=options, spark=SPARK)
     assert len(asked) == times
 

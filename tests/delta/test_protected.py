@@ -159,11 +159,9 @@ def test_what_is_no_delta_table_is_refused(tmp_path: Path) -> None:
 
 def test_without_deltalake_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    monkeypatch.delitem(sys.modules, "pme_parquet._logs.live", raising=False)
     written.commit(tmp_path, 0, written.metadata())
     with pytest.raises(pme.UnsupportedError, match="pip install deltalake"):
         pme.delta.check(tmp_path)
-    monkeypatch.delitem(sys.modules, "pme_parquet._logs.live")
 
 
 def test_a_kms_without_a_session_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._logs import live
+from pme_parquet._delta_log import live
 from tests.support.commands import run
 from tests.support.delta import written
 from tests.support.errors import condition
@@ -174,7 +174,7 @@ def test_inspect_says_which_files_are_live(tmp_path: Path, monkeypatch: pytest.M
     }
     [one] = found.to_dict()["tables"]
     assert (one["version"], one["live"], one["not_live"], one["live_by"]) == (1, 1, 2, "deltalake")
-    monkeypatch.setattr("pme_parquet._inspect.tables.is_installed", lambda: False)
+    monkeypatch.setattr("pme_parquet._delta_log.live.is_installed", lambda: False)
     found = pme.inspect(table)
     assert {file.live for file in found.files} == {None}
     assert "which of its files are live is not known: the package deltalake is not installed" in str(found)

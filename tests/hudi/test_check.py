@@ -158,7 +158,10 @@ def test_properties_that_are_not_understood_are_not_looked_at(table: Path, conte
     assert (found.type, found.version) == (None, None)
 
 
-@pytest.mark.parametrize("content", [b"[]", b"{", b'{"indexDefinitions": {"x": 1}}', b"[" * 100_000])
+TWICE = b'{"indexDefinitions": {}, "indexDefinitions": {"column_stats": {"sourceFields": ["id"]}}}'
+
+
+@pytest.mark.parametrize("content", [b"[]", b"{", b'{"indexDefinitions": {"x": 1}}', b"[" * 100_000, TWICE])
 def test_definitions_that_are_not_understood_are_not_looked_at(table: Path, content: bytes) -> None:
     put(table, ".hoodie/.index_defs/index.json", content)
     assert kinds(pme.hudi.check(table, "ssn")) == [("unread", "not looked at", "")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 from typing import TYPE_CHECKING
 
@@ -167,6 +168,6 @@ def test_a_storage_is_reached_with_the_callers_options(tmp_path: Path, monkeypat
 def test_what_is_no_table_and_a_missing_package_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(pme.BadOptionError, match="not an Iceberg table"):
         pme.iceberg.check(tmp_path)
-    monkeypatch.setattr("pme_parquet._iceberg.files.find_spec", lambda _name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(pme.UnsupportedError, match="pip install fastavro"):
         pme.iceberg.check(tmp_path)

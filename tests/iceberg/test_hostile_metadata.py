@@ -131,6 +131,12 @@ def test_a_location_that_is_no_place_has_nothing_below_it(tmp_path: Path, locati
     assert "1 files that are not below" in unread(pme.iceberg.check(tmp_path), "metadata/a-m0.avro")
 
 
+def test_a_field_that_metadata_has_twice_is_not_read(tmp_path: Path) -> None:
+    path = written.metadata(tmp_path, **written.snapshot())
+    path.write_text(path.read_text().replace('"properties":', '"properties": {}, "properties":', 1))
+    assert unread(pme.iceberg.check(tmp_path), f"metadata/{path.name}")
+
+
 def _deep(depth: int, name: str) -> Any:
     of: Any = "int"
     for _ in range(depth):

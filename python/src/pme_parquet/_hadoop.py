@@ -39,7 +39,7 @@ class OfHadoop:
             raise nothing(self._url)
         if status.isFile():
             name = str(status.getPath().getName())
-            yield Found(str(status.getPath().toString()), name, int(status.getLen()), alone=True)
+            yield Found(str(status.getPath().toString()), name, int(status.getLen()), is_path=True)
             return
         with _told(self._url):
             found = list(self._below(self._root, "", hidden=hidden))

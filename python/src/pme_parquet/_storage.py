@@ -6,6 +6,7 @@ The local file system needs no fsspec: importing fsspec takes half of the time t
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs"}
 # `hdfs:/path`, `s3://bucket/path`, or fsspec's `zip://path::...`; a drive's letter is no scheme.
 _URL = re.compile(r"([A-Za-z][\w+.-]+):/(?!/)|([A-Za-z][\w+.-]+)://|[a-z0-9+]+::")
+# How a file of checksums begins.
+_CHECKSUMS = b"crc\x00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Found:
         shown: the part below the listed path.
         bytes: its size.
         regular: whether it is a regular file.
-        alone: whether it is what the listed path names.
+        is_path: whether it is what the listed path names.
         link: whether it is a symbolic link, which nothing follows: it may lead out of the table.
     """
 
@@ -41,8 +44,13 @@ class Found:
     shown: str
     bytes: int
     regular: bool = True
-    alone: bool = False
+    is_path: bool = False
     link: bool = False
+
+    @property
+    def slashed(self) -> str:
+        """The same part of its path, with slashes."""
+        return self.shown.replace("\\", "/")
 
     @property
     def name(self) -> str:
@@ -67,9 +75,39 @@ class WholeStorage(Storage, Protocol):
         """The files below the path with hidden ones, and as irregular files links and what cannot be listed."""
 
 
+class UnreadableError(Exception):
+    """A file is not what it must be here. The message says why, and repeats nothing of it."""
+
+
+def strict_json(text: str | bytes) -> Any:  # noqa: ANN401 of JSON
+    """The value of a JSON text from a file. It is in memory as a whole, so bound its length before.
+
+    Raises:
+        UnreadableError: it is not JSON, too deep, or has a field twice: readers differ in which one they take.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError):  # also of UTF-8, and of numbers with thousands of digits
+        raise UnreadableError("it is not valid JSON") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
 def is_hidden(name: str) -> bool:
     """Whether Spark ignores a file or directory of this name."""
     return (name.startswith("_") and "=" not in name) or name.startswith(".") or name.endswith("._COPYING_")
+
+
+def is_checksums(storage: Storage, found: Found) -> bool:
+    """Whether it is what Hadoop's local file system writes for each file: CRC32 of 512 bytes each."""
+    if not (found.name.startswith(".") and found.name.endswith(".crc")):
+        return False
+    return storage.read(found.path, 0, len(_CHECKSUMS)) == _CHECKSUMS
 
 
 class Through(dict[str, Any]):
@@ -133,7 +171,7 @@ class _Local:
 
     def files(self) -> Iterator[Found]:
         if not os.path.isdir(self._root):  # noqa: PTH112 as above
-            yield replace(_local_file(self._root, os.path.basename(self._root)), alone=True)  # noqa: PTH119 as above
+            yield replace(_local_file(self._root, os.path.basename(self._root)), is_path=True)  # noqa: PTH119 as above
             return
         yield from self._walk(hidden=False, onerror=_raise)
 
@@ -221,7 +259,7 @@ class _Remote:
     def _listed(self, *, hidden: bool) -> Iterator[Found]:
         info = self._files.info(self._root)
         if info["type"] == "file":
-            yield Found(self._root, self._root.rsplit("/", 1)[-1], info["size"], alone=True)
+            yield Found(self._root, self._root.rsplit("/", 1)[-1], info["size"], is_path=True)
             return
         root = self._root.rstrip("/") + "/"
         for path, found in sorted(self._files.find(self._root, detail=True).items()):

@@ -1,4 +1,5 @@
-"""What checks of tables of several formats share.
+"""What anyone can read of a table, without a key, a JVM or Spark: `delta`, `iceberg` and `hudi`, each with its `check`.
 
-`findings` collects what is readable, and is the answer; `files` lists files and looks at them without a key.
+A check lists all files below a table, looks at each, and asks where a value of a protected column is readable.
+`files` lists and looks, and `results` collects findings and is the answer.
 """

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._checks.delta import check
+from pme_parquet._checks.hudi import check as check_hudi
+from pme_parquet._checks.iceberg import check as check_iceberg
 from pme_parquet._cli.output import FINDING, print_result
-from pme_parquet._delta import check
-from pme_parquet._hudi import check as check_hudi
-from pme_parquet._iceberg import check as check_iceberg
 from pme_parquet._inspect import inspect
 
 if TYPE_CHECKING:
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._arguments import KmsLike
-    from pme_parquet._delta import DeltaCheck
-    from pme_parquet._hudi import HudiCheck
-    from pme_parquet._iceberg import IcebergCheck
+    from pme_parquet._checks.results import CheckResult
 
 
 def look(path: str, storage_options: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
@@ -55,7 +53,7 @@ def look_at_iceberg(path: str, storage_options: Mapping[str, Any] | None, *, as_
     _answer(check_iceberg(path, storage_options=storage_options), as_json=as_json)
 
 
-def _answer(found: DeltaCheck | HudiCheck | IcebergCheck, *, as_json: bool) -> None:
+def _answer(found: CheckResult, *, as_json: bool) -> None:
     print_result(found, found.to_dict(), as_json=as_json)
     if not found.ok:
         raise SystemExit(FINDING)

@@ -75,7 +75,7 @@ def rotate(spark: SparkSession, table: PathLike, enc: Encryption) -> EncryptedTa
 
 
 def _changed(spark: SparkSession, table: PathLike, enc: Encryption, how: str, where: str) -> EncryptedTable:
-    from pme_parquet._delta import check  # noqa: PLC0415 nothing that is not needed at import
+    from pme_parquet._checks.delta import check  # noqa: PLC0415 nothing that is not needed at import
     from pme_parquet._encryption import encryption_of  # noqa: PLC0415 as above
 
     options = encryption_of(enc, where).options()

@@ -10,7 +10,7 @@ from pme_parquet._display.content import Showable
 from pme_parquet._display.words import number, printable
 
 if TYPE_CHECKING:
-    from pme_parquet._delta.checked import DeltaCheck
+    from pme_parquet._checks.results import DeltaCheck
     from pme_parquet._display.content import Shown
 
 

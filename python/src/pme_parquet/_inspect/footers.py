@@ -56,6 +56,8 @@ _COLUMN_CHUNK = {
     8: struct("crypto_metadata", _COLUMN_CRYPTO_METADATA),
     9: presence("encrypted_column_metadata"),
 }
+_BOUNDS = {1: presence("max"), 2: presence("min"), 5: presence("max_value"), 6: presence("min_value")}
+_WITH_BOUNDS = _COLUMN_CHUNK | {3: struct("meta_data", _COLUMN_METADATA | {12: struct("statistics", _BOUNDS)})}
 MAGIC_BYTES = 4
 TAIL_BYTES = LENGTH_BYTES + MAGIC_BYTES
 MIN_FILE_BYTES = MAGIC_BYTES + TAIL_BYTES
@@ -64,6 +66,7 @@ ENCRYPTED_FOOTER, READABLE_FOOTER = b"PARE", b"PAR1"
 FIRST_READ_BYTES = 64 * 1024
 # Python takes minutes for a longer one.
 MAX_FOOTER_BYTES = 16 * 1024 * 1024
+# Held by whoever has something large in memory, so that there is one of it.
 LARGE = threading.RLock()
 
 
@@ -79,17 +82,21 @@ class Algorithm:
 
 @dataclass(slots=True)
 class ColumnChunks:
-    """The chunks of one column in all row groups."""
+    """The chunks of one column in all row groups; `has_bounds` if readable statistics of one were looked for."""
 
     encrypted_with: Literal["footer key", "column key"] | None
     key_metadata: bytes | None
     name: str
     compressed_bytes: int = 0
+    has_bounds: bool = False
 
 
 @dataclass(slots=True)
 class FileMetaData:
-    """A readable footer, with columns by path; `algorithm` is None if the file is not marked as encrypted."""
+    """A readable footer, with columns by path; `algorithm` is None if the file is not marked as encrypted.
+
+    `metadata_names` are those of key_value_metadata.
+    """
 
     algorithm: Algorithm | None = None
     key_metadata: bytes | None = None
@@ -98,6 +105,7 @@ class FileMetaData:
     row_groups: int = 0
     created_by: bytes | None = None
     columns: dict[str, ColumnChunks] = field(default_factory=dict)
+    metadata_names: set[bytes] = field(default_factory=set)
 
     @property
     def has_encrypted_columns(self) -> bool:
@@ -117,10 +125,15 @@ def file_crypto_metadata(footer: bytes) -> tuple[Algorithm, bytes | None]:
     return _algorithm(values.get("encryption_algorithm")), values.get("key_metadata")
 
 
-def file_metadata(footer: bytes) -> FileMetaData:
-    """The contents of a readable footer. Statistics are skipped, and of the schema only the names are read."""
+def file_metadata(footer: bytes, *, with_details: bool = False) -> FileMetaData:
+    """The contents of a readable footer. Statistics are skipped, and of the schema only the names are read.
+
+    Args:
+        footer: its bytes.
+        with_details: whether to look for statistics, and for the names of key_value_metadata.
+    """
     found = FileMetaData()
-    values, end = parse(footer, _file_metadata(found))
+    values, end = parse(footer, _file_metadata(found, with_details=with_details))
     for required in ("num_rows", "row_groups"):
         if required not in values:
             raise MalformedError(f"its footer has no {required}")
@@ -133,9 +146,11 @@ def file_metadata(footer: bytes) -> FileMetaData:
     return found
 
 
-def _file_metadata(found: FileMetaData) -> Mapping[int, Field]:
+def _file_metadata(found: FileMetaData, *, with_details: bool) -> Mapping[int, Field]:
     names = Names()
-    row_group = {1: each("columns", _COLUMN_CHUNK, lambda chunk: _add(found.columns, chunk, names))}
+    chunk_fields = _WITH_BOUNDS if with_details else _COLUMN_CHUNK
+    row_group = {1: each("columns", chunk_fields, lambda chunk: _add(found.columns, chunk, names))}
+    named = each("key_value_metadata", {1: binary("key")}, lambda one: found.metadata_names.add(one.get("key", b"")))
     return {
         2: names.field,
         3: i64("num_rows"),
@@ -143,7 +158,7 @@ def _file_metadata(found: FileMetaData) -> Mapping[int, Field]:
         6: binary("created_by"),
         8: struct("encryption_algorithm", _ALGORITHM),
         9: binary("footer_signing_key_metadata"),
-    }
+    } | ({5: named} if with_details else {})
 
 
 def _algorithm(union: Struct | None) -> Algorithm:
@@ -169,11 +184,12 @@ def _add(columns: dict[str, ColumnChunks], chunk: Struct, names: Names) -> None:
     if known is None:
         if len(columns) == MAX_COLUMNS:
             raise MalformedError(f"it has more than {MAX_COLUMNS} columns")
-        columns[name] = ColumnChunks(_encrypted_with(chunk, crypto), key, names.of(path), size)
+        known = columns[name] = ColumnChunks(_encrypted_with(chunk, crypto), key, names.of(path), size)
     elif (known.encrypted_with, known.key_metadata) != (_encrypted_with(chunk, crypto), key):
         raise MalformedError(f"its column '{name}' has another key in another row group")
     else:
         known.compressed_bytes += size
+    known.has_bounds |= bool(metadata.get("statistics"))
 
 
 def _encrypted_with(chunk: Struct, crypto: Struct) -> Literal["footer key", "column key"] | None:
@@ -187,9 +203,6 @@ def _count(values: Struct, name: str) -> int:
     if count < 0:
         raise MalformedError(f"its {name} is {count}")
     return count
-
-
-"""Held by whoever has something large in memory, so that there is one of it."""
 
 
 def last_bytes(storage: Storage, found: Found) -> bytes:

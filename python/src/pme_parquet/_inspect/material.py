@@ -1,20 +1,19 @@
 """The keys of a file: what key metadata and key material say, parquet-java's JSON (`PKMT1`) or a key's name (§4.3).
 
-Key material is in the file, or in another one beside it. The rules are the connector's: what it would refuse is a
+Key material is in the file, or in another one next to it. The rules are the connector's: what it would refuse is a
 finding here. Wrapped keys are only measured, never returned.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._inspect import problems
 from pme_parquet._inspect.footers import LARGE
 from pme_parquet._inspect.inspected import Key
-from pme_parquet._storage import not_read
+from pme_parquet._storage import UnreadableError, not_read, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +47,7 @@ class UnusableError(Exception):
 
 
 def of_metadata(metadata: bytes | None) -> Key | Reference:
-    """The key that key metadata names, or the name under which the file beside has its material."""
+    """The key that key metadata names, or the name under which the file next to it has its material."""
     if metadata is None:
         return Key("none")
     if len(metadata) > MAX_BYTES:
@@ -65,7 +64,7 @@ def of_metadata(metadata: bytes | None) -> Key | Reference:
 
 
 def of_file(content: bytes) -> dict[Reference, Key]:
-    """The keys in the file of key material beside a file."""
+    """The keys in the file of key material next to a file."""
     return {reference: _entry(reference, value) for reference, value in _flat(_text(content)).items()}
 
 
@@ -152,21 +151,14 @@ def _text(content: bytes) -> str:
 def _flat(text: str) -> dict[str, str | bool]:
     """A JSON object of texts, true and false, without duplicate names."""
     try:
-        value = json.loads(text, object_pairs_hook=_once)
-    except (ValueError, RecursionError):
+        value = strict_json(text)
+    except UnreadableError:
         raise UnusableError("it is not JSON") from None
     if not isinstance(value, dict):
         raise UnusableError("it is not a JSON object")
     if not all(isinstance(field, str | bool) for field in value.values()):
         raise UnusableError("the value of a field is neither a string nor true or false")
     return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError
-    return found
 
 
 class FileKeys:
@@ -176,12 +168,12 @@ class FileKeys:
         self._storage = storage
         self._found = found
         self._finding = finding
-        self._beside: dict[str, Key] | None = None
+        self._external_keys: dict[str, Key] | None = None
 
     @property
     def others(self) -> tuple[Key, ...]:
-        """The keys in the file beside it except the footer's: those of columns, which only the footer names."""
-        return tuple(key for name, key in (self._beside or {}).items() if name != FOOTER_REFERENCE)
+        """The keys in the file next to it except the footer's: those of columns, which only the footer names."""
+        return tuple(key for name, key in (self._external_keys or {}).items() if name != FOOTER_REFERENCE)
 
     def key(self, metadata: bytes | None, of: str) -> Key:
         """The key that the key metadata of the footer or of a column names."""
@@ -193,11 +185,11 @@ class FileKeys:
         return found if isinstance(found, Key) else self._external(found)
 
     def _external(self, reference: str) -> Key:
-        if self._beside is None:
-            self._beside = self._read()
-        if not self._beside:  # already a finding
+        if self._external_keys is None:
+            self._external_keys = self._read()
+        if not self._external_keys:  # already a finding
             return UNREADABLE
-        key = self._beside.get(reference)
+        key = self._external_keys.get(reference)
         if key is None:
             self._unusable(f"it has no entry '{reference}'")
         return key or UNREADABLE

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pme_parquet._inspect.thrift import MalformedError, binary, each, i32, struct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pme_parquet._inspect.thrift import Field, Struct
 
@@ -70,7 +70,7 @@ class Names:
         if self._named is None:
             self._named = dict(_named(_tree(self._elements)))
         parts = tuple(_text(part) for part in path)
-        return self._named.get(parts) or _shown(parts)
+        return self._named.get(parts) or joined(parts)
 
     def _add(self, element: Struct) -> None:
         if len(self._elements) == MAX_ELEMENTS:
@@ -115,7 +115,7 @@ def _named(roots: Sequence[_Node]) -> Iterator[tuple[Path, str]]:
     while left:
         node, path, name = left.pop()
         if node.primitive:
-            yield path, _shown(name)
+            yield path, joined(name)
         elif len(path) < MAX_DEPTH:
             left.extend(_inside(node, path, name))
 
@@ -154,9 +154,9 @@ def _text(part: bytes) -> str:
     return part.decode("utf-8", "backslashreplace")
 
 
-def _shown(name: Path) -> str:
-    """The name in a form that `column_keys` reads back: odd names in backticks."""
-    return ".".join(part if _is_plain(part) else "`" + part.replace("`", "``") + "`" for part in name)
+def joined(path: Iterable[str]) -> str:
+    """The name of a path in a form that `column_keys` reads back: odd names in backticks."""
+    return ".".join(part if _is_plain(part) else "`" + part.replace("`", "``") + "`" for part in path)
 
 
 def _is_plain(part: str) -> bool:

@@ -14,18 +14,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pme_parquet._audience import Words
+from pme_parquet._delta_log import live
 from pme_parquet._display.words import number, printable
 from pme_parquet._inspect import problems
 from pme_parquet._inspect.footers import is_data
 from pme_parquet._inspect.inspected import DELTA, HUDI, ICEBERG, Finding, InspectedTable
-from pme_parquet._logs.live import NOT_INSTALLED, Live, is_installed
-from pme_parquet._logs.said import said
 from pme_parquet._snapshots.listing import DIRECTORY, below, within
 from pme_parquet._storage import shown, storage
 from pme_parquet.errors import BadOptionError, PmeError, UnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from concurrent.futures import Executor
 
     from pyspark.sql import SparkSession
@@ -66,11 +65,14 @@ def without_metadata(
 
     Names alone make no file metadata: whoever can write to the storage could hide a data file by its name.
     """
-    tables = iceberg_tables(found)
+    named = (_names_of(file) for file in found if file.name.endswith(_NEWEST) and not file.is_path)
+    tables = {names[:-2] for names in named if names[-2:-1] == (_METADATA,)}
 
     def owner_of(file: Found) -> Names | None:
-        owner = metadata_of(file, tables)
-        return None if owner is None or is_data(storage, file) else owner
+        *above, name = _names_of(file)
+        owner = tuple(above[:-1])
+        is_metadata = above[-1:] == [_METADATA] and _OF_METADATA.fullmatch(name) and owner in tables
+        return owner if is_metadata and not is_data(storage, file) else None
 
     owners = list(threads.map(owner_of, found)) if tables else [None] * len(found)
     data = [file for file, owner in zip(found, owners, strict=True) if owner is None]
@@ -93,7 +95,7 @@ def tables(
         options: of fsspec.
         threads: to read with.
     """
-    if any(file.alone for file in found):
+    if any(file.is_path for file in found):
         return ()
     looked = threads.map(lambda place: _looked(place, options), _places(path, found, iceberg, options))
     # A directory above several tables is a table only if it looks like one.
@@ -110,8 +112,10 @@ def _places(
     known: Collection[Names] = {*iceberg, ()} if format_of_path and table == path else iceberg
     files: dict[Names, list[Found]] = {names: [] for names in iceberg}
     for file in found:
-        directory = names_of(file)[:-1]
-        owner = table_of(directory, known)
+        directory = _names_of(file)[:-1]
+        # The innermost of the tables that the directory belongs to.
+        above: Iterator[Names] = (directory[:length] for length in range(len(directory), -1, -1))
+        owner = next((names for names in above if names in known), None)
         files.setdefault(_without_partitions(directory) if owner is None else owner, []).append(file)
     first = _Place(
         table,
@@ -137,7 +141,7 @@ def _places(
 def _format(table: str, options: Mapping[str, Any] | None) -> str | None:
     """The format of a table by its log; none if the storage cannot say, which is a finding later."""
     try:
-        return log_format(table, options)
+        return _log_format(table, options)
     except PmeError:
         return None
 
@@ -158,13 +162,6 @@ def _table_of(path: str) -> str:
     return path if len(table) in {0, len(names)} else "/".join(table) + chain + rest
 
 
-def table_above(path: str) -> tuple[str, str]:
-    """The table that a path is a partition of, or the path itself; and the names of the partition."""
-    table = _table_of(path)
-    first, other = (one.partition("::")[0].rstrip("/") for one in (path, table))
-    return table, first[len(other) :].strip("/")
-
-
 def _looked(place: _Place, options: Mapping[str, Any] | None) -> tuple[_Place, InspectedTable]:
     snapshots, newest = within(place.path, options)
     where = f"{place.shown}/{DIRECTORY}".lstrip("/") if place.whole else snapshots.location
@@ -174,7 +171,7 @@ def _looked(place: _Place, options: Mapping[str, Any] | None) -> tuple[_Place, I
     found = place.format
     if found is None:
         try:
-            found = log_format(place.path, options)
+            found = _log_format(place.path, options)
         except PmeError as failed:
             findings.append(Finding(place.shown, failed.condition, printable(failed.message)))
     versions = len(snapshots.versions)
@@ -200,32 +197,12 @@ def _differing(place: _Place, newest: SnapshotVersion, where: str) -> list[Findi
     return [Finding(where, error.condition, printable(error.message))]
 
 
-def names_of(file: Found) -> Names:
+def _names_of(file: Found) -> Names:
     """The names of a path below the inspected one."""
-    return tuple(file.shown.replace(os.sep, "/").split("/"))
+    return tuple(_slashes(file.shown).split("/"))
 
 
-def iceberg_tables(found: Iterable[Found]) -> frozenset[Names]:
-    """The Iceberg tables among files, by their metadata."""
-    named = (names_of(file) for file in found if file.name.endswith(_NEWEST) and not file.alone)
-    return frozenset(names[:-2] for names in named if names[-2:-1] == (_METADATA,))
-
-
-def metadata_of(file: Found, tables: Collection[Names]) -> Names | None:
-    """The Iceberg table whose metadata a file is part of; None for other files."""
-    *above, name = names_of(file)
-    table = tuple(above[:-1])
-    is_metadata = above[-1:] == [_METADATA] and _OF_METADATA.fullmatch(name) is not None
-    return table if is_metadata and table in tables else None
-
-
-def table_of(names: Names, tables: Collection[Names]) -> Names | None:
-    """The innermost of these tables that a directory belongs to."""
-    above: Sequence[Names] = [names[:length] for length in range(len(names), -1, -1)]
-    return next((one for one in above if one in tables), None)
-
-
-def log_format(table: str, options: Mapping[str, Any] | None) -> str:
+def _log_format(table: str, options: Mapping[str, Any] | None) -> str:
     """Delta or Hudi if the table has a log of that name; otherwise empty.
 
     Raises:
@@ -258,8 +235,9 @@ def with_live(
     owners = {table.table: table for table in tables if table.format == DELTA}
     if not owners:
         return tuple(files), tuple(tables)
-    whole, above = table_above(where)
-    inside = "" if whole == where else f"{above}/"
+    whole = _table_of(where)
+    first, other = (one.partition("::")[0].rstrip("/") for one in (where, whole))
+    inside = "" if whole == where else f"{first[len(other) :].strip('/')}/"
     known: dict[str, InspectedTable] = {}
     states: dict[str, bool] = {}
     for name, table in owners.items():
@@ -267,16 +245,15 @@ def with_live(
         prefix = f"{name}/" if is_below else ""
         own = [file.file for file in files if _slashes(file.file).startswith(prefix)]
         answer = _ask(below(where, *name.split("/")) if is_below else whole, reached, spark)
-        live = answer.files
-        if live is None:
+        if answer.files is None:
             known[name] = replace(table, live_problem=answer.problem)
             continue
         of_table = {
             file: (_slashes(file).removeprefix(prefix) if is_below else inside + _slashes(file)) for file in own
         }
-        states |= {file: inner in live for file, inner in of_table.items()}
+        states |= {file: inner in answer.files for file, inner in of_table.items()}
         alive = sum(states[file] for file in own)
-        wanted = sum(one.startswith(inside) for one in live)
+        wanted = sum(one.startswith(inside) for one in answer.files)
         known[name] = replace(
             table,
             version=answer.version,
@@ -293,16 +270,12 @@ def _slashes(path: str) -> str:
     return path.replace(os.sep, "/")
 
 
-def _ask(table: str, reached: Access, spark: SparkSession | None) -> Live:
+def _ask(table: str, reached: Access, spark: SparkSession | None) -> live.Live:
     """`deltalake` first, since it starts no job."""
-    answer = Live(problem=NOT_INSTALLED)
-    if is_installed():
-        try:
-            answer = said(table, reached)
-        except PmeError as failed:
-            answer = Live(problem=f"the storage failed ({failed.condition or type(failed).__name__})")
+    try:
+        answer = live.from_storage(table, reached)
+    except PmeError as failed:
+        answer = live.Live(problem=f"the storage failed ({failed.condition or type(failed).__name__})")
     if answer.files is None and spark is not None:
-        from pme_parquet._logs.session import by_session  # noqa: PLC0415 only with Spark
-
-        return by_session(table, spark, answer.problem, Words("pme.inspect"))
+        return live.from_session(table, spark, answer.problem, Words("pme.inspect"))
     return answer

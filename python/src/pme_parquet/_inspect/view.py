@@ -113,8 +113,8 @@ def _of_formats(tables: Sequence[InspectedTable]) -> Iterator[Line]:
             continue
         what = f"{name} table" if list(tables) == of_it[:1] else f"{name} tables ({_names(of_it)})"
         metadata = sum(table.metadata_files for table in of_it)
-        beside = f", and {number(metadata, 'file')} of metadata" if metadata else ""
-        yield Line(f"{what}{beside}. {text}")
+        more = f", and {number(metadata, 'file')} of metadata" if metadata else ""
+        yield Line(f"{what}{more}. {text}")
         if name == DELTA:
             yield from (Line(_of_live(table)) for table in of_it[:_MOST])
 

@@ -250,12 +250,11 @@ def live_files(spark: SparkSession, path: str, options: Mapping[str, str], where
     if table is None:
         return None
     from pme_parquet._access import access  # noqa: PLC0415 only for such tables
-    from pme_parquet._logs.live import is_installed  # noqa: PLC0415 as above
-    from pme_parquet._logs.said import said  # noqa: PLC0415 as above
+    from pme_parquet._delta_log import live  # noqa: PLC0415 as above
 
-    if not is_installed():
+    if not live.is_installed():
         return None
-    found = said(table, access(table, None, spark, where))
+    found = live.from_storage(table, access(table, None, spark, where))
     if found.version is None:
         raise not_known(where, table, found.problem)
     lengths = found.lengths

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._storage import UnreadableError, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -79,9 +78,9 @@ def indexed(content: bytes) -> dict[str, tuple[str, ...]]:
         UnreadableError: it is not what Hudi writes.
     """
     try:
-        defined = json.loads(content)["indexDefinitions"]
+        defined = strict_json(content)["indexDefinitions"]
         return {str(name): tuple(map(str, one["sourceFields"])) for name, one in defined.items()}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (KeyError, TypeError, AttributeError):
         raise UnreadableError("it is no definition of indexes that this check understands") from None
 
 

@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pme_parquet._delta_log.log import document
 from pme_parquet._display.words import printable
-from pme_parquet._logs.bounds import UnreadableError
-from pme_parquet._logs.documents import document
+from pme_parquet._inspect.names import joined
+from pme_parquet._storage import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -39,9 +40,12 @@ def split(name: str) -> Path:
     return path
 
 
-def joined(path: Iterable[str]) -> str:
-    """The name of a path."""
-    return ".".join(part if re.fullmatch(r"[\w@#$-]+", part) else "`" + part.replace("`", "``") + "`" for part in path)
+def path_of(name: str) -> Path:
+    """The path of a column's name in a footer, whatever it is."""
+    try:
+        return split(name)
+    except ValueError:
+        return tuple(name.split("."))
 
 
 def fold(path: Iterable[str]) -> Path:
@@ -71,33 +75,22 @@ def fields(schema: str) -> Iterator[Field]:
         node, logical, physical = left.pop()
         if not isinstance(node, dict):
             continue
-        inside = ((node.get(f"{part}Type"), part) for part in _PARTS)
-        left.extend((inner, (*logical, part), (*physical, part)) for inner, part in inside if isinstance(inner, dict))
+        left += [(node.get(f"{part}Type"), (*logical, part), (*physical, part)) for part in _PARTS]
         children = node.get("fields", [])
         for one in children if isinstance(children, list) else [None]:
             count += 1
-            if (
-                not isinstance(one, dict)
-                or not isinstance(one.get("name"), str)
-                or count > MAX_FIELDS
-                or len(logical) > MAX_DEPTH
-            ):
+            of = one if isinstance(one, dict) else {}
+            name, kind, metadata = of.get("name"), of.get("type"), of.get("metadata")
+            if not isinstance(name, str) or count > MAX_FIELDS or len(logical) > MAX_DEPTH:
                 raise UnreadableError("it has a schema that cannot be read")
-            metadata = one.get("metadata")
             metadata = metadata if isinstance(metadata, dict) else {}
-            name = metadata.get(PHYSICAL)
+            own = metadata.get(PHYSICAL)
+            is_struct = isinstance(kind, dict) and kind.get("type") == "struct"
             made = Field(
-                (*logical, one["name"]),
-                (*physical, name if isinstance(name, str) else one["name"]),
-                metadata,
-                not _is_struct(one.get("type")),
+                (*logical, name), (*physical, own if isinstance(own, str) else name), metadata, leaf=not is_struct
             )
             yield made
-            left.append((one.get("type"), made.logical, made.physical))
-
-
-def _is_struct(kind: object) -> bool:
-    return isinstance(kind, dict) and kind.get("type") == "struct"
+            left.append((kind, made.logical, made.physical))
 
 
 @dataclass(slots=True)

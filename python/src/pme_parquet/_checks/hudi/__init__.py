@@ -1,7 +1,7 @@
 """`pme.hudi.check`: what anyone can read of a Hudi table's protected columns, without a key, a JVM, Spark or Hudi.
 
-Start at `check`. `searching` searches a table; `files` looks at each file, `properties` reads what the table says of
-itself and knows which columns matter, and `checked` is the answer.
+Start at `check`, which searches a `table`. `properties` reads what the table says of itself, and knows which columns
+matter.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import names_of, path_of
 from pme_parquet._audience import Words
-from pme_parquet._hudi.checked import HudiCheck, HudiFinding
+from pme_parquet._checks.results import HudiCheck
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import PathLike
 
-__all__ = ["HudiCheck", "HudiFinding", "check"]
+__all__ = ["HudiCheck", "check"]
 
 _WHERE = Words("pme.hudi.check")
 
@@ -55,7 +55,7 @@ def check(
         PmeError: the storage cannot list the path. A file that cannot be read is a finding.
     """
     from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
-    from pme_parquet._hudi.searching import searched  # noqa: PLC0415 as above
+    from pme_parquet._checks.hudi.table import searched  # noqa: PLC0415 as above
 
     where = path_of(path, _WHERE)
     reached = access(where, storage_options, spark, _WHERE)

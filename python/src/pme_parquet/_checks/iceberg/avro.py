@@ -1,6 +1,7 @@
 """Bounded reading of Avro's container files. Anyone who can write to the storage can write these files.
 
-`fastavro` decodes rows, and gets neither a schema nor a block that it would need much time or memory for.
+`fastavro` decodes the header, blocks and rows. It gets neither a schema nor a block that it would need much time or
+memory for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._logs.bounds import UnreadableError
+from fastavro import parse_schema, schemaless_reader
+
+from pme_parquet._storage import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +26,25 @@ MAX_ROW = 1024 * 1024
 MAX_CELLS = 100_000_000
 MAX_FIELDS = 10_000
 _DEPTH = 16
-_MAGIC, _SYNC = b"Obj\x01", 16
-_VARINT = 70
-# Of these, each value needs a byte, and `fastavro` fails where the bytes end.
+_MAGIC = b"Obj\x01"
+# Of the specification, "Object Container Files".
+_SYNC = {"name": "sync", "type": {"name": "Sync", "type": "fixed", "size": 16}}
+_META = {"name": "meta", "type": {"type": "map", "values": "bytes"}}
+_HEADER = parse_schema(
+    {
+        "name": "Header",
+        "type": "record",
+        "fields": [{"name": "magic", "type": {"name": "Magic", "type": "fixed", "size": 4}}, _META, _SYNC],
+    }
+)
+_BLOCK = parse_schema(
+    {
+        "name": "Block",
+        "type": "record",
+        "fields": [{"name": "count", "type": "long"}, {"name": "content", "type": "bytes"}, _SYNC],
+    }
+)
+# Of these, each value needs a byte, and `fastavro` fails if the bytes end.
 _WIDE = frozenset({"boolean", "int", "long", "string", "bytes"})
 _PRIMITIVE = _WIDE | {"null", "float", "double"}
 # A field of an item needs a byte at least, so memory is bounded by bytes.
@@ -48,14 +67,14 @@ class Container:
         Raises:
             UnreadableError: it is no file of Avro.
         """
-        self._from = _Bytes(content)
-        if self._from.take(len(_MAGIC)) != _MAGIC:
+        if not content.startswith(_MAGIC):
             raise UnreadableError("it is no file of Avro")
-        header = self._from.map()
-        self._sync = self._from.take(_SYNC)
-        self._codec = header.get(b"avro.codec", b"null")
+        self._length, self._from = len(content), io.BytesIO(content)
+        header = self._next(_HEADER)
+        self._sync = header["sync"]
+        self._codec = header["meta"].get("avro.codec", b"null")
         try:
-            self._schema = json.loads(header.get(b"avro.schema", b""))
+            self._schema = json.loads(header["meta"].get("avro.schema", b""))
         except (ValueError, RecursionError):
             raise UnreadableError("its schema is not JSON") from None
         name = self._schema.get("name") if isinstance(self._schema, dict) else None
@@ -68,22 +87,26 @@ class Container:
             UnreadableError: the file is not as Iceberg writes it, or exceeds a bound.
             Exception: any of `fastavro`, for bytes that are not of the schema.
         """
-        from fastavro import parse_schema  # noqa: PLC0415 an extra, and slow to import
-
         checked = _Schema()
         schema = parse_schema(checked.type(self._schema, 0))
         left, rows = MAX_TOTAL, MAX_CELLS // max(checked.fields, 1)
-        while self._from.left:
-            count = self._from.number()
-            packed = self._from.take(self._from.number())
-            if self._from.take(_SYNC) != self._sync:
+        while self._from.tell() < self._length:
+            block = self._next(_BLOCK)
+            if block["sync"] != self._sync:
                 raise UnreadableError("a block of it is damaged")
-            content = self._unpacked(packed, min(MAX_BLOCK, left))
+            content, count = self._unpacked(block["content"], min(MAX_BLOCK, left)), block["count"]
             left -= len(content)
             rows -= count
             if not 0 <= count <= len(content) or rows < 0:
                 raise UnreadableError("it has too many rows")
             yield from _rows(content, count, schema)
+
+    def _next(self, schema: Any) -> Any:  # noqa: ANN401 of fastavro
+        """The next part of the file."""
+        try:
+            return schemaless_reader(self._from, schema, None)
+        except EOFError:
+            raise UnreadableError("it is cut") from None
 
     def _unpacked(self, packed: bytes, most: int) -> bytes:
         content = packed
@@ -99,8 +122,6 @@ class Container:
 
 def _rows(content: bytes, count: int, schema: Any) -> Iterator[Any]:  # noqa: ANN401 of fastavro
     """The rows of a block. Each comes from a window of it, so that no row is longer than `MAX_ROW`."""
-    from fastavro import schemaless_reader  # noqa: PLC0415 as above
-
     start = 0
     while count:
         window = io.BytesIO(content[start : start + MAX_ROW])
@@ -126,6 +147,7 @@ class _Schema:
 
     def __init__(self) -> None:
         self.fields = 0
+        # Each named type, and whether it may be named again.
         self._named: dict[str, bool] = {}
 
     def type(self, of: object, depth: int) -> Any:  # noqa: ANN401 of JSON
@@ -161,13 +183,12 @@ class _Schema:
         kept: dict[str, Any] = {
             part: of[part] for part in ("type", "name", "namespace", "size", "symbols") if part in of
         }
-        if kind != "record":
-            return kept
-        fields = of.get("fields")
-        self.fields += len(fields) if isinstance(fields, list) else MAX_FIELDS + 1
-        if self.fields > MAX_FIELDS or not isinstance(fields, list):
-            raise UnreadableError("its schema has too many fields")
-        kept["fields"] = [{"name": one["name"], "type": self.type(one["type"], depth + 1)} for one in fields]
+        if kind == "record":
+            fields = of.get("fields")
+            self.fields += len(fields) if isinstance(fields, list) else MAX_FIELDS + 1
+            if self.fields > MAX_FIELDS or not isinstance(fields, list):
+                raise UnreadableError("its schema has too many fields")
+            kept["fields"] = [{"name": one["name"], "type": self.type(one["type"], depth + 1)} for one in fields]
         return kept
 
 
@@ -184,40 +205,3 @@ def _needs_a_byte(of: object) -> bool:
         # A union begins with the number of its branch.
         return all(isinstance(one, str) for one in of)
     return isinstance(of, str) and of in _WIDE
-
-
-class _Bytes:
-    """Bytes that are read from their beginning to their end."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content, self._at = content, 0
-
-    @property
-    def left(self) -> int:
-        return len(self._content) - self._at
-
-    def take(self, count: int) -> bytes:
-        if not 0 <= count <= self.left:
-            raise UnreadableError("it is cut")
-        self._at += count
-        return self._content[self._at - count : self._at]
-
-    def number(self) -> int:
-        found = shift = 0
-        while shift < _VARINT:
-            byte = self.take(1)[0]
-            found |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:  # noqa: PLR2004 the bit that says that more follow
-                return (found >> 1) ^ -(found & 1)
-        raise UnreadableError("it is damaged")
-
-    def map(self) -> dict[bytes, bytes]:
-        found: dict[bytes, bytes] = {}
-        while count := self.number():
-            if count < 0:
-                self.number()
-            for _ in range(abs(count)):
-                name = self.take(self.number())
-                found[name] = self.take(self.number())
-        return found

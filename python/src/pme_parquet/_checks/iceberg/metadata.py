@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import re
 import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
-from pme_parquet._logs.bounds import UnreadableError
+from pme_parquet._storage import UnreadableError, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pme_parquet._checks.findings import FoundOnce
-    from pme_parquet._iceberg.checked import IcebergFinding
+    from pme_parquet._checks.results import Findings
 
 KEY = "encryption.key-id"
 MAX_BYTES = 32 * 1024 * 1024
@@ -88,13 +85,13 @@ class Names:
             UnreadableError: they are too many, too long or too deep.
         """
         left, defaults = MAX_NAMES, set()
-        for column in _columns(document):
-            left -= len(column.name) + 1
+        for number, name, has_default in _columns(document):
+            left -= len(name) + 1
             if left < 0 or len(self.columns) > MAX_COLUMNS:
                 raise UnreadableError("it names too many columns")
-            self.columns[column.number] = column.name
-            if column.has_default:
-                defaults.add(column.name)
+            self.columns[number] = name
+            if has_default:
+                defaults.add(name)
         for spec in _dicts(document.get("partition-specs")):
             for one in _dicts(spec.get("fields")):
                 name = text(one.get("name"), "partition field")
@@ -105,42 +102,35 @@ class Names:
         return defaults
 
 
-@dataclass(frozen=True)
-class _Column:
-    number: int
-    name: str
-    has_default: bool
-
-
 def number_of(file: str) -> int | None:
     """The number of a table's version in the name of a file; None if it is another file."""
     found = _NAME.fullmatch(file)
     return int(found[1]) if found else None
 
 
-def parsed(file: str, content: bytes) -> dict[str, Any]:
-    """What one version of a table says.
+def understood(file: str, names: Names, findings: Findings, content: bytes) -> Metadata:
+    """One version of a table; adds its names, and what it shows of values.
 
     Raises:
-        UnreadableError: it is none.
+        UnreadableError: it is none, or something in it is of another type, too long or too deep.
     """
+    document = _parsed(file, content)
+    made = _version(file, document)
+    _search(findings, names, made, document)
+    return made
+
+
+def _parsed(file: str, content: bytes) -> dict[str, Any]:
     try:
-        if content.startswith(_GZIP):
-            content = _unpacked(content)
-        document = json.loads(content)
-    except (ValueError, RecursionError, OSError, EOFError, zlib.error):
-        raise UnreadableError("it is not JSON") from None
+        document = strict_json(_unpacked(content) if content.startswith(_GZIP) else content)
+    except (OSError, EOFError, zlib.error):
+        raise UnreadableError("it cannot be unpacked") from None
     if not isinstance(document, dict) or "format-version" not in document or number_of(file) is None:
         raise UnreadableError("it is not metadata of an Iceberg table")
     return document
 
 
-def version(file: str, document: Mapping[str, Any]) -> Metadata:
-    """What is kept of it.
-
-    Raises:
-        UnreadableError: a field is not of its type, or too long.
-    """
+def _version(file: str, document: Mapping[str, Any]) -> Metadata:
     location = text(document.get("location", ""), "location").rstrip("/")
     uuid = document.get("table-uuid")
     properties = _properties(document)
@@ -169,17 +159,21 @@ def _unpacked(content: bytes) -> bytes:
     return unpacked
 
 
-def search(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
-    """Adds what one version shows of values, and its names.
-
-    Raises:
-        UnreadableError: they are too many, too long or too deep.
-    """
+def _search(findings: Findings, names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
     defaults = names.add(document)
-    _snapshots(findings, names, one, document)
-    _statistics(findings, names, one, document)
     if defaults:
         findings.add("default", "low", one.file, "its default value is readable", *sorted(defaults))
+    summaries = _dicts([snapshot.get("summary") for snapshot in _dicts(document.get("snapshots"))])
+    if any(name.startswith("partitions.") for summary in summaries for name in summary):
+        columns = sorted({column for column, _ in names.partitions.values()})
+        what = "summaries of snapshots name partitions by their values"
+        findings.add("partition value", "high", one.file, what, *(columns or ["*"]))
+    for statistics in _dicts(document.get("statistics")):
+        for blob in _dicts(statistics.get("blob-metadata")):
+            numbers = blob.get("fields")
+            columns = [names.columns.get(_number(at), "*") for at in numbers] if isinstance(numbers, list) else ["*"]
+            if isinstance(blob.get("properties"), dict) and "ndv" in blob["properties"]:
+                findings.add("statistics", "low", one.file, "its number of distinct values is readable", *columns)
     properties = _properties(document)
     for name in _ELSEWHERE:
         if properties.get(name) and one.below(str(properties[name])) is None:
@@ -187,34 +181,13 @@ def search(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, doc
             findings.add("outside path", "unread", one.file, what)
 
 
-def _snapshots(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
-    summaries = [snapshot.get("summary") for snapshot in _dicts(document.get("snapshots"))]
-    if any(name.startswith("partitions.") for summary in _dicts(summaries) for name in summary):
-        columns = sorted({column for column, _ in names.partitions.values()})
-        what = "summaries of snapshots name partitions by their values"
-        findings.add("partition value", "high", one.file, what, *(columns or ["*"]))
-
-
-def _statistics(findings: FoundOnce[IcebergFinding], names: Names, one: Metadata, document: Mapping[str, Any]) -> None:
-    for statistics in _dicts(document.get("statistics")):
-        for blob in _dicts(statistics.get("blob-metadata")):
-            numbers = blob.get("fields")
-            columns = [names.columns.get(_number(at), "*") for at in numbers] if isinstance(numbers, list) else ["*"]
-            if isinstance(blob.get("properties"), dict) and "ndv" in blob["properties"]:
-                findings.add("statistics", "low", one.file, "its number of distinct values is readable", *columns)
-
-
-def directories(path: str, partitions: Mapping[str, tuple[str, bool]]) -> Iterator[tuple[str, bool]]:
-    """The columns whose values are in names of a path's directories, and whether these are values themselves."""
-    for part in path.split("/")[:-1]:
-        name, equals, _ = part.partition("=")
-        if equals and unquote(name) in partitions:
-            yield partitions[unquote(name)]
-
-
 def _properties(document: Mapping[str, Any]) -> dict[str, Any]:
     found = document.get("properties")
     return found if isinstance(found, dict) else {}
+
+
+# The number and name of a column, and whether it has a default value.
+_Column = tuple[int, str, bool]
 
 
 def _columns(document: Mapping[str, Any]) -> Iterator[_Column]:
@@ -230,11 +203,11 @@ def _fields(schema: object, above: str, depth: int) -> Iterator[_Column]:
         raise UnreadableError("its schema has too deep structs, or too long names")
     for one in _dicts(schema.get("fields")):
         name = f"{above}{text(one.get('name'), 'name of a column')}"
-        yield _Column(_number(one.get("id")), name, any(one.get(default) is not None for default in _DEFAULTS))
+        yield _number(one.get("id")), name, any(one.get(default) is not None for default in _DEFAULTS)
         yield from _fields(one.get("type"), f"{name}.", depth + 1)
     for part in ("element", "key", "value"):
         if f"{part}-id" in schema:
-            yield _Column(_number(schema[f"{part}-id"]), f"{above}{part}", has_default=False)
+            yield _number(schema[f"{part}-id"]), f"{above}{part}", False
             yield from _fields(schema.get(part), f"{above}{part}.", depth + 1)
 
 

@@ -1,6 +1,7 @@
 """A copy of the log, in a private directory: what is searched and what `deltalake` reads are the same bytes.
 
-Only regular files below `_delta_log` are copied, up to a limit, so nothing in the log leads a reader elsewhere.
+Only regular files below `_delta_log` are copied, up to a limit, so nothing in the log leads a reader elsewhere. Anyone
+who can write to the storage can write these files, so their JSON is bounded, too.
 """
 
 from __future__ import annotations
@@ -10,9 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._display.words import size
-from pme_parquet._logs.bounds import UnreadableError
-from pme_parquet._logs.documents import lines
-from pme_parquet._logs.sums import is_sums
+from pme_parquet._storage import UnreadableError, is_checksums, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +24,7 @@ LOG = "_delta_log/"
 ENCRYPTED_FOOTER = b"PARE"
 MAX_FILE = 512 * 1024 * 1024
 MAX_BYTES = 4 * 1024 * 1024 * 1024
+MAX_LINE = 16 * 1024 * 1024
 _STEP = 8 * 1024 * 1024
 _COMMIT = re.compile(r"_delta_log/(\d{20})\.json")
 _CHECKPOINT = re.compile(
@@ -59,18 +59,43 @@ class Log:
     def documents(self, unread: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Each document of JSON with its file. `unread` is called for what cannot be read."""
         for name, path in self.texts.items():
-            for line, found in lines(path):
-                if isinstance(found, UnreadableError):
-                    unread(name, f"line {line} was not read: {found}")
-                else:
+            for number, line in enumerate(_lines(path), start=1):
+                try:
+                    found = document(line) if line.strip() else None
+                except UnreadableError as why:
+                    unread(name, f"line {number} was not read: {why}")
+                    continue
+                if isinstance(found, dict):
                     yield name, found
+                elif line.strip():
+                    unread(name, f"line {number} was not read: it is not a JSON object")
+
+
+def document(text: str | bytes) -> Any:  # noqa: ANN401 of JSON
+    """The value of a JSON text.
+
+    Raises:
+        UnreadableError: it is not JSON, too long, too deep, or has a field twice.
+    """
+    if len(text) > MAX_LINE:
+        raise UnreadableError(f"it has more than {MAX_LINE >> 20} MiB in one document")
+    return strict_json(text)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file; of a line that is too long, a part that is too long, as well."""
+    with path.open("rb") as file:
+        while rest := file.readline(MAX_LINE + 1):
+            yield rest
+            while not rest.endswith(b"\n") and (rest := file.readline(MAX_LINE)):
+                pass
 
 
 def copied(storage: Storage, found: Sequence[Found], directory: Path, unread: Callable[[str, str], None]) -> Log:
     """The log among the files of a table, copied below a directory; for what is not, `unread` is called."""
     log, total = Log(), 0
     for one in found:
-        shown = one.shown.replace("\\", "/")
+        shown = one.slashed
         if not shown.startswith(LOG) or one.link:
             continue
         # A store of objects may have names that lead out of the directory.
@@ -81,7 +106,6 @@ def copied(storage: Storage, found: Sequence[Found], directory: Path, unread: Ca
         if one.bytes > MAX_FILE or total > MAX_BYTES:
             unread(shown, f"it is {size(one.bytes)} long, and the log {size(total)} so far: more than is read")
             continue
-        _name(log, shown)
         try:
             known = _add(log, storage, one, directory / shown)
         except Exception as failed:  # noqa: BLE001 each storage has errors of its own
@@ -118,16 +142,13 @@ def _hide_checkpoints(log: Log, directory: Path) -> None:
                 log.parquet[name] = found, path.rename(to)
 
 
-def _name(log: Log, shown: str) -> None:
+def _add(log: Log, storage: Storage, one: Found, to: Path) -> bool:
+    """Adds a file; false if it is of no known kind."""
+    shown = one.slashed
     if commit := _COMMIT.fullmatch(shown):
         log.commits[int(commit[1])] = shown
     if checkpoint := _CHECKPOINT.fullmatch(shown):
         log.checkpoints.add(int(checkpoint[1]))
-
-
-def _add(log: Log, storage: Storage, one: Found, to: Path) -> bool:
-    """Adds a file; false if it is of no known kind."""
-    shown = one.shown.replace("\\", "/")
     if shown.endswith(".parquet"):
         if storage.read(one.path, max(0, one.bytes - len(ENCRYPTED_FOOTER)), one.bytes) == ENCRYPTED_FOOTER:
             log.sealed[shown] = one
@@ -138,7 +159,7 @@ def _add(log: Log, storage: Storage, one: Found, to: Path) -> bool:
         # `deltalake` must not look for the checkpoint that such a file names: it may be encrypted.
         log.texts[shown] = _copy(storage, one, to.with_name("last") / one.name if one.name in _LAST else to)
         return True
-    return not one.bytes or is_sums(storage, one)
+    return not one.bytes or is_checksums(storage, one)
 
 
 def _copy(storage: Storage, one: Found, to: Path) -> Path:

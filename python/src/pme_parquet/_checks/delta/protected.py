@@ -1,19 +1,30 @@
-"""The protected columns: which paths and which texts of a log name one."""
+"""The protected columns: which they are, and which paths and which texts of a log name one.
+
+They are those that the caller names, or else those that files encrypt, or that the table says.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
-from pme_parquet._delta.columns import MAX_FIELDS, Path, Schemas, fold, joined, split
+from pme_parquet._checks.delta.columns import MAX_FIELDS, Path, Schemas, fold, path_of, split
+from pme_parquet._checks.files import partition_names
 from pme_parquet._display.words import printable
+from pme_parquet._inspect.names import joined
 from pme_parquet.errors import BadOptionError, UnknownColumnError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+ENCRYPTION = "parquet.encryption."
+_COLUMN_KEYS = f"{ENCRYPTION}column.keys"
+_UNIFORM_KEY = f"{ENCRYPTION}uniform.key"
+_COMPLETE = f"{ENCRYPTION}complete.columns"
+# The names of Delta's draft for encryption (delta-io/delta, pull request 7470) mean the same.
+_DRAFT = {"delta.encryption.column_keys": _COLUMN_KEYS}
 # More of them cannot be searched for in each text.
 _MOST_ODD = 1_000
 _MAX_TEXT = 1 << 20
@@ -35,7 +46,7 @@ class Protected:
             for length in range(1, len(path)):
                 self._above.setdefault(path[:length], name)
         # A log asks for the same few columns a million times.
-        self._known: dict[Path, str | None] = {}
+        self._find = lru_cache(MAX_FIELDS)(self._found)
         self._deepest = max(map(len, names), default=0)
         self._heads = {path[0] for path in names}
         self._odd = {part: name for path, name in names.items() for part in path[-1:] if not _WORD.fullmatch(part)}
@@ -54,14 +65,9 @@ class Protected:
 
     def column(self, path: Sequence[str]) -> str | None:
         """The protected column that has this path, contains it, or is in it."""
-        key = tuple(path)
-        if key not in self._known:
-            if len(self._known) >= MAX_FIELDS:
-                self._known.clear()
-            self._known[key] = self._find(key)
-        return self._known[key]
+        return self._find(tuple(path))
 
-    def _find(self, path: Path) -> str | None:
+    def _found(self, path: Path) -> str | None:
         folded = fold(path)
         for length in range(len(folded), 0, -1):
             if folded[:length] in self._names:
@@ -70,7 +76,7 @@ class Protected:
 
     def within(self, text: object) -> tuple[str, ...]:
         """The protected columns that a text names; `*` if it is too long to search."""
-        content = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+        content = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False, default=str)
         if len(content) > _MAX_TEXT or len(self._odd) > _MOST_ODD:
             return ("*",)
         found = {name for chain in _CHAIN.finditer(content) if (name := self._of_chain(chain[0]))}
@@ -90,13 +96,9 @@ class Protected:
                 return self._above[folded]
         return None
 
-
-def directories(protected: Protected, path: str) -> Iterator[str]:
-    """The protected columns whose values are in the names of a path's directories, as `ssn=123`."""
-    for part in path.split("/")[:-1]:
-        name, equals, _ = part.partition("=")
-        if equals and (column := protected.column((unquote(name),))):
-            yield column
+    def directories(self, path: str) -> Iterator[str]:
+        """Those whose values are in the names of a path's directories."""
+        yield from filter(None, (self.column((name,)) for name in partition_names(path)))
 
 
 def named(columns: Iterable[str], schemas: Schemas, where: str) -> Protected:
@@ -124,3 +126,57 @@ def named(columns: Iterable[str], schemas: Schemas, where: str) -> Protected:
     if not names:
         raise BadOptionError(f"{where}: columns is empty. Name a column, or leave it out.")
     return Protected(names)
+
+
+def chosen(
+    sealed: Collection[str],
+    properties: Mapping[str, str],
+    schemas: Schemas,
+    partitions: Iterable[str] = (),
+    *,
+    hidden: bool,
+) -> tuple[Protected, str]:
+    """The protected columns, and how they were found, in words.
+
+    Args:
+        sealed: the columns that live files encrypt; those of all files, if which are live is not known.
+        properties: of the table, in any letter case: our crypto factory does not distinguish it.
+        schemas: of the table.
+        partitions: the columns whose values are in no file, which `complete.columns` does not encrypt.
+        hidden: whether such a file has an encrypted footer that was not opened.
+    """
+    names: dict[Path, str] = {}
+    for name in sealed:
+        names |= schemas.names(path_of(name))
+    named = [(_DRAFT.get(name, name.lower()), text) for name, text in properties.items()]
+    by_name = dict(named)
+    stated = [path for name, text in named if name == _COLUMN_KEYS for path in _stated(text)]
+    for path in stated:
+        names |= schemas.names(path)
+    complete = bool(stated) and by_name.get(_COMPLETE, "").strip().lower() == "true"
+    if complete:
+        outside = {path for name in partitions for path in schemas.names((name,))}
+        names |= {path: name for path, name in schemas.every().items() if path not in outside}
+    uniform = _UNIFORM_KEY in by_name
+    if uniform or (hidden and not stated):
+        every = names | schemas.every()
+        why = _UNIFORM_KEY if uniform else "live files with an encrypted footer"
+        return Protected(every, every=True), f"all, because of {why}"
+    ways = (("columns that files encrypt", sealed), (_COLUMN_KEYS, stated), (_COMPLETE, complete))
+    reasons = [word for word, found in ways if found]
+    return Protected(names), " and ".join(reasons) or "no file encrypts any, and no table property names one"
+
+
+def _stated(text: str) -> Iterator[Path]:
+    """The columns of a property `key: column, column; key2: …`, or of the same as JSON."""
+    try:
+        found = json.loads(text) if text.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        lists = [one if isinstance(one, list) else [one] for one in found.values()]
+        names = [str(name) for one in lists for name in one]
+    else:
+        names = [name for entry in text.split(";") for name in entry.partition(":")[2].split(",")]
+    for name in filter(None, map(str.strip, names)):
+        yield path_of(name.removesuffix(".*"))

@@ -6,21 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pme_parquet._audience import Words
-from pme_parquet._checks.files import is_modules
-from pme_parquet._delta.bounds import bounds_of
-from pme_parquet._delta.columns import split
-from pme_parquet._inspect.look import look
-from pme_parquet._logs.log import LOG
-from pme_parquet._logs.sums import is_sums
-from pme_parquet.errors import PmeError
+from pme_parquet._checks.delta.columns import path_of
+from pme_parquet._checks.files import Columns, columns_of, readable_footer
+from pme_parquet._delta_log.log import LOG
+from pme_parquet._storage import is_checksums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pme_parquet._delta.columns import Path
-    from pme_parquet._delta.findings import Findings
-    from pme_parquet._delta.protected import Protected
-    from pme_parquet._inspect.inspected import InspectedFile
+    from pme_parquet._checks.delta.protected import Protected
+    from pme_parquet._checks.results import Findings
     from pme_parquet._storage import Found, Storage
 
 State = Literal["live", "no longer live", "not named by the log", "named by the log", "change data"]
@@ -40,27 +35,36 @@ class DataFile:
 
     Attributes:
         found: the file.
-        shown: its path below the table, with slashes.
-        footer: as of `pme.inspect`; None if it is no Parquet file.
-        plain: the columns that anyone can read.
-        sealed: the columns that are encrypted, if its footer shows them or was opened.
-        bounds: those among them whose statistics its footer shows.
-        whole: whether everything in a file with an encrypted footer is in encrypted modules; None if not looked at.
+        columns: what its footer shows of its columns, to anyone or to a session that opened it; its problem is empty
+            if it needs not be read, as a file of checksums.
+        bounds: encrypted columns whose statistics its footer shows; `*` if it cannot be read.
         opened: whether a session opened its encrypted footer.
         unopened: the condition why a session could not; empty if none tried.
-        problem: the condition or reason why it could not be read; empty if it needs not be, as a file of checksums.
     """
 
     found: Found
-    shown: str
-    footer: str | None = None
-    plain: frozenset[str] = frozenset()
-    sealed: frozenset[str] = frozenset()
+    columns: Columns
     bounds: frozenset[str] = frozenset()
-    whole: bool | None = None
     opened: bool = False
     unopened: str = ""
-    problem: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Its path below the table, with slashes."""
+        return self.found.slashed
+
+    @property
+    def hides_columns(self) -> bool:
+        """Whether its encrypted footer hides which columns are encrypted, and perhaps not everything is."""
+        return self.columns.footer == "encrypted" and self.columns.whole is not True
+
+    @property
+    def may_have_data(self) -> bool:
+        """Whether it may, unlike files of other kinds that are known to be below tables."""
+        name = self.found.name
+        is_vector = name.startswith(_VECTOR) and name.endswith(".bin")
+        is_known = is_vector or self.shown.startswith(_OURS) or name.startswith(_MATERIAL) or not self.columns.problem
+        return self.columns.footer is not None or not is_known
 
 
 def state(shown: str, live: frozenset[str] | None, named: set[str]) -> State:
@@ -77,70 +81,43 @@ def state(shown: str, live: frozenset[str] | None, named: set[str]) -> State:
 
 def candidates(found: Sequence[Found]) -> list[Found]:
     """The files outside the log, without empty ones."""
-    return [one for one in found if one.regular and one.bytes and not one.shown.replace("\\", "/").startswith(LOG)]
+    return [one for one in found if one.regular and one.bytes and not one.slashed.startswith(LOG)]
 
 
 def look_at(storage: Storage, found: Found) -> DataFile:
     """What a file shows to anyone."""
-    shown = found.shown.replace("\\", "/")
-    facts = look(storage, found)
-    if facts.footer is None:
-        return DataFile(found, shown, problem=_problem(storage, found, facts))
-    if facts.footer == "encrypted":
-        return DataFile(found, shown, facts.footer, whole=_is_whole(storage, found))
-    columns = facts.columns or ()
-    sealed = frozenset(column.name for column in columns if column.encrypted_with)
-    plain = frozenset(column.name for column in columns if not column.encrypted_with)
-    return DataFile(found, shown, facts.footer, plain, sealed, bounds_of(storage, found) if sealed else frozenset())
+    columns = columns_of(storage, found)
+    if columns.footer is None:
+        try:
+            return DataFile(found, Columns() if is_checksums(storage, found) else columns)
+        except Exception as failed:  # noqa: BLE001 each storage has errors of its own
+            return DataFile(found, Columns(problem=f"the storage failed with {type(failed).__name__}"))
+    if not columns.sealed:
+        return DataFile(found, columns)
+    footer = readable_footer(storage, found)
+    chunks = footer.columns.values() if footer else ()
+    bounds = frozenset(one.name for one in chunks if one.encrypted_with and one.has_bounds)
+    return DataFile(found, columns, bounds if footer else frozenset({"*"}))
 
 
-def _problem(storage: Storage, found: Found, facts: InspectedFile) -> str:
-    try:
-        if is_sums(storage, found):
-            return ""
-    except Exception as failed:  # noqa: BLE001 each storage has errors of its own
-        return f"the storage failed with {type(failed).__name__}"
-    return next((finding.condition for finding in facts.findings), "") or "the storage did not return it"
-
-
-def _is_whole(storage: Storage, found: Found) -> bool | None:
-    try:
-        return is_modules(storage, found)
-    except PmeError:
-        return None
-
-
-def path_of(name: str) -> Path:
-    """The path of a column's name in a footer."""
-    try:
-        return split(name)
-    except ValueError:
-        return tuple(name.split("."))
-
-
-def is_data(file: DataFile) -> bool:
-    """Whether it may have data, unlike files of other kinds that are known to be below tables."""
-    name = file.found.name
-    is_vector = name.startswith(_VECTOR) and name.endswith(".bin")
-    is_known = is_vector or file.shown.startswith(_OURS) or name.startswith(_MATERIAL) or not file.problem
-    return file.footer is not None or not is_known
-
-
-def search_file(findings: Findings, file: DataFile, of: State, is_known: Callable[[str], bool]) -> None:
+def search_file(
+    findings: Findings, protected: Protected, file: DataFile, of: State, is_known: Callable[[str], bool]
+) -> None:
     """Adds what a file shows of protected columns.
 
     Args:
         findings: gets them.
+        protected: the protected columns.
         file: the file.
         of: what the log says of it.
         is_known: whether a column's name is one that the table has.
     """
-    if file.footer is None:
-        findings.unread(file.shown, f"{of}: it is not a Parquet file that can be read ({file.problem})")
+    columns = file.columns
+    if columns.footer is None:
+        findings.unread(file.shown, f"{of}: it is not a Parquet file that can be read ({columns.problem})")
         return
-    protected = findings.protected
-    readable = _protected(protected, file.plain)
-    if readable and not file.sealed and not file.opened:
+    readable = _protected(protected, columns.plain)
+    if readable and not columns.sealed and not file.opened:
         shown = ", ".join(readable[:_SHOWN]) + (", …" if len(readable) > _SHOWN else "")
         what = f"{of}: everything in it is readable, also {shown}"
         findings.add("plaintext file", "high", file.shown, what, *(("*",) if len(readable) > _SHOWN else readable))
@@ -148,30 +125,33 @@ def search_file(findings: Findings, file: DataFile, of: State, is_known: Callabl
         findings.add("plaintext column", "high", file.shown, f"{of}: it is not encrypted in this file", *readable)
     if bounds := _protected(protected, file.bounds):
         findings.add("statistics", "high", file.shown, f"{of}: its footer has readable statistics of it", *bounds)
-    if file.footer == "encrypted" and file.whole is not True:
-        _search_before(findings, file, of, is_known)
+    if file.hides_columns:
+        _search_before(findings, file, of, is_known, every=protected.every)
 
 
-def _search_before(findings: Findings, file: DataFile, of: State, is_known: Callable[[str], bool]) -> None:
+def _search_before(
+    findings: Findings, file: DataFile, of: State, is_known: Callable[[str], bool], *, every: bool
+) -> None:
     """Adds what is before an encrypted footer, if not everything there is in encrypted modules."""
-    if file.opened and file.plain:
+    columns = file.columns
+    if file.opened and columns.plain:
         # Those of its plaintext columns that are protected have been found, if they have a name of the table.
-        if not all(map(is_known, file.plain)):
+        if not all(map(is_known, columns.plain)):
             what = f"{of}: it has plaintext columns with names that no schema of the table has"
             findings.add("hidden columns", "unread", file.shown, what)
         return
     if file.opened:
         before = "not everything before it is in encrypted modules"
-        seen = before if file.whole is False else "whether all before it is in encrypted modules was not looked at"
+        seen = before if columns.whole is False else "whether all before it is in encrypted modules was not looked at"
         what = f"{of}: its footer has no plaintext column, but {seen}; {Words('pme.verify')} reads it"
         findings.add("hidden columns", "unread", file.shown, what)
         return
     opens = Words("check with spark=", "--spark")
     why = f"; its footer did not open: {file.unopened}" if file.unopened else f"; {opens} opens it"
-    if file.whole is None:
+    if columns.whole is None:
         what = f"{of}: its footer is encrypted; whether all before it is was not looked at{why}"
         findings.unread(file.shown, what)
-    elif findings.protected.every:
+    elif every:
         what = f"{of}: its footer is encrypted, but not everything before it is; which columns, the footer hides"
         findings.add("plaintext in a file", "high", file.shown, what, "*")
     else:

@@ -1,16 +1,16 @@
 """`pme.iceberg.check`: what anyone can read of an Iceberg table, without a key, a JVM, Spark or a catalog.
 
-Start at `check`. `searching` searches a table; `files` looks at each file, also at what manifests say, `metadata` reads
-what `metadata.json` says, and `checked` is the answer.
+Start at `check`, which searches a `table`. `metadata` reads what `metadata.json` says, and `avro` reads manifests.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
 from pme_parquet._audience import Words
-from pme_parquet._iceberg.checked import IcebergCheck, IcebergFinding
+from pme_parquet._checks.results import IcebergCheck
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import PathLike
 
-__all__ = ["IcebergCheck", "IcebergFinding", "check"]
+__all__ = ["IcebergCheck", "check"]
 
 _WHERE = Words("pme.iceberg.check")
 
@@ -52,9 +52,10 @@ def check(
         PmeError: the storage cannot list the path. A file that cannot be read is a finding.
     """
     from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
-    from pme_parquet._iceberg.files import need_fastavro  # noqa: PLC0415 as above
-    from pme_parquet._iceberg.searching import searched  # noqa: PLC0415 as above
+    from pme_parquet._checks.iceberg.table import searched  # noqa: PLC0415 as above
+    from pme_parquet._storage import no_package  # noqa: PLC0415 as above
 
     where = path_of(path, _WHERE)
-    need_fastavro(_WHERE)
+    if importlib.util.find_spec("fastavro") is None:
+        raise no_package(_WHERE, "fastavro")
     return searched(where, access(where, storage_options, spark, _WHERE), _WHERE)

@@ -1,4 +1,7 @@
-"""Searches the actions of a log: statistics, partition values, predicates, and other texts that name a column."""
+"""Searches the actions of a log: statistics, partition values, predicates, and other texts that name a column.
+
+Also what the metadata of a table has: defaults, generated columns, constraints, and other texts in its schema.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,17 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pme_parquet._delta.metadata import search_metadata
-from pme_parquet._delta.protected import directories
-from pme_parquet._logs.bounds import UnreadableError
-from pme_parquet._logs.documents import document
+from pme_parquet._checks.delta.columns import PHYSICAL, Field, fields
+from pme_parquet._checks.delta.protected import ENCRYPTION
+from pme_parquet._delta_log.log import document
+from pme_parquet._storage import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pme_parquet._delta.columns import Path
-    from pme_parquet._delta.findings import Findings
+    from pme_parquet._checks.delta.columns import Path
+    from pme_parquet._checks.delta.protected import Protected
+    from pme_parquet._checks.results import Findings
 
 DIRECTORIES = "its values are in names of directories"
 # Names and numbers of the protocol: no value of the table is in them.
@@ -43,6 +47,39 @@ _EMPTY = frozenset({"", "[]", "true", '["true"]', "null"})
 _REDACTED = "redacted_by_pme_parquet()"
 _AROUND = re.compile(r'(?:[\[\]{}(),"\s]|"predicate":|"actionType":"(?:delete|insert|update)"|AND|OR|NOT)*')
 _NAMES_ONLY = frozenset({"delta.clustering"})
+# Of metadata.
+_DEFAULTS = frozenset({"CURRENT_DEFAULT", "EXISTS_DEFAULT"})
+_IDENTITY = frozenset({"delta.identity.highWaterMark", "delta.identity.start"})
+_GENERATED = "delta.generationExpression"
+_PLAIN = frozenset({PHYSICAL, "delta.columnMapping.id", "delta.identity.step", "delta.identity.allowExplicitInsert"})
+_CONSTRAINT = "delta.constraints."
+
+
+def configuration(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The properties of a table, from its metadata."""
+    return {str(name): str(value) for name, value in _pairs(metadata.get("configuration"))}
+
+
+def partitions(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The partition columns of a table, from its metadata."""
+    found = metadata.get("partitionColumns")
+    return tuple(name for name in found if isinstance(name, str)) if isinstance(found, list) else ()
+
+
+def schema(metadata: Mapping[str, Any]) -> tuple[Field, ...]:
+    """The fields of a table, from its metadata.
+
+    Raises:
+        UnreadableError: they cannot be read.
+    """
+    text = metadata.get("schemaString")
+    return tuple(fields(text)) if isinstance(text, str) else ()
+
+
+def _pairs(values: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401 of JSON
+    """The entries of a map, which PyArrow returns as pairs."""
+    pairs = values.items() if isinstance(values, dict) else values if isinstance(values, list) else ()
+    return [pair for pair in pairs if isinstance(pair, tuple) and len(pair) == 2]  # noqa: PLR2004 a pair
 
 
 class Search:
@@ -53,9 +90,8 @@ class Search:
         vectors: number of deletion vectors.
     """
 
-    def __init__(self, findings: Findings) -> None:
-        self._findings = findings
-        self._protected = findings.protected
+    def __init__(self, findings: Findings, protected: Protected) -> None:
+        self._findings, self._protected = findings, protected
         self.named: set[str] = set()
         self.vectors = 0
 
@@ -66,8 +102,10 @@ class Search:
                 for one in value:
                     self._action(file, _LISTS[kind], one)
             elif kind == "v2Checkpoint" and isinstance(value, dict):
-                for one in _dicts(value.get("nonFileActions")):
-                    self.document(file, one)
+                others = value.get("nonFileActions")
+                for one in others if isinstance(others, list) else ():
+                    if isinstance(one, dict):
+                        self.document(file, one)
             elif value is not None and kind not in _PROTOCOL:
                 self._action(file, kind, value)
 
@@ -77,7 +115,7 @@ class Search:
         elif kind in _OF_FILES:
             self._of_file(file, value)
         elif kind in {"metaData", "metadata"}:
-            search_metadata(self._findings, file, value)
+            self._metadata(file, value)
         elif kind == "commitInfo":
             self._commit(file, value)
         elif kind == "checkpointMetadata":
@@ -108,15 +146,12 @@ class Search:
             self._findings.add("outside path", "unread", file, what)
             return
         self.named.add(path)
-        for column in directories(self._protected, path):
+        for column in self._protected.directories(path):
             self._findings.add("partition value", "high", file, DIRECTORIES, column)
 
     def _partition(self, file: str, values: Any) -> None:  # noqa: ANN401 of JSON
-        # PyArrow returns a map as pairs.
-        pairs = values.items() if isinstance(values, dict) else values if isinstance(values, list) else ()
-        for pair in pairs:
-            is_value = isinstance(pair, tuple) and len(pair) == 2 and pair[1] is not None  # noqa: PLR2004 a pair
-            if is_value and (column := self._protected.column((str(pair[0]),))):
+        for name, value in _pairs(values):
+            if value is not None and (column := self._protected.column((str(name),))):
                 self._findings.add("partition value", "high", file, "its values are partition values", column)
 
     def _statistics(self, file: str, stats: Any) -> None:  # noqa: ANN401 of JSON
@@ -149,13 +184,10 @@ class Search:
                     self._findings.unread(file, f"statistics are nested more than {MAX_DEPTH} levels deep")
                     continue
                 # Paths of a hostile log are long, and most are of no column that matters.
-                some = value.items() if path else ((name, one) for name, one in value.items() if self._begins(name))
-                left.extend(((*path, str(name)), one) for name, one in some)
+                may_begin = self._protected.may_begin
+                left += [((*path, str(name)), one) for name, one in value.items() if path or may_begin(str(name))]
             elif value is not None and path and (column := self._protected.column(path)):
                 yield column
-
-    def _begins(self, name: object) -> bool:
-        return self._protected.may_begin(str(name))
 
     def _commit(self, file: str, info: Mapping[str, Any]) -> None:
         for name, value in info.items():
@@ -188,8 +220,49 @@ class Search:
     def _text(self, file: str, name: str, value: Any) -> None:  # noqa: ANN401 of JSON
         if value is None or isinstance(value, (bool, int, float)):
             return
-        if columns := self._protected.within(value if isinstance(value, str) else _plain(value)):
+        if columns := self._protected.within(value):
             self._findings.add("text", "low", file, f"{_word(name)} names it, perhaps with values", *columns)
+
+    def _metadata(self, file: str, metadata: Mapping[str, Any]) -> None:
+        add, protected = self._findings.add, self._protected
+        for name in partitions(metadata):
+            if column := protected.column((name,)):
+                add("partition column", "low", file, "the table is partitioned by it", column)
+        for name, text in configuration(metadata).items():
+            if name.startswith(_CONSTRAINT):
+                if columns := protected.within(text):
+                    add("constraint", "high", file, "a constraint names it, with the values in it", *columns)
+            elif not name.lower().startswith(("delta.", ENCRYPTION)):
+                self._text(file, "a table property", f"{name} {text}")
+        for name in ("name", "description"):
+            self._text(file, f"{name} of the table", metadata.get(name))
+        try:
+            for one in schema(metadata):
+                self._field(file, one)
+        except UnreadableError as unreadable:
+            self._findings.unread(file, f"a schema was not read: {unreadable}")
+
+    def _field(self, file: str, one: Field) -> None:
+        add, protected = self._findings.add, self._protected
+        column = protected.column(one.physical) or protected.column(one.logical)
+        for name, value in one.metadata.items():
+            if name in _PLAIN:
+                continue
+            others = [other for other in protected.within(value) if other != column]
+            if name == _GENERATED:
+                # A generated column that is protected shows nothing but its expression.
+                if others and column is None:
+                    what = "a column that is not protected is generated from it"
+                    add("generated column", "high", file, what, *others)
+                continue
+            if others:
+                add("text", "low", file, "metadata of another column names it, perhaps with values", *others)
+            if column and name in _DEFAULTS:
+                add("default", "high", file, "its default value is readable", column)
+            elif column and name in _IDENTITY:
+                add("statistics", "high", file, "bounds of this identity column are readable", column)
+            elif column and name == "comment":
+                add("free text", "note", file, "it has a comment, which may contain anything", column)
 
 
 def _is_redacted(text: str) -> bool:
@@ -200,15 +273,6 @@ def _is_redacted(text: str) -> bool:
 def _has_no_predicate(text: str) -> bool:
     """Whether it is a list of clauses of MERGE without conditions."""
     return text.startswith("[{") and '"predicate"' not in text
-
-
-def _dicts(values: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 of JSON
-    if isinstance(values, list):
-        yield from (value for value in values if isinstance(value, dict))
-
-
-def _plain(value: Any) -> str:  # noqa: ANN401 of JSON, or of a checkpoint
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _word(name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import kms_options
-from pme_parquet._logs.session import by_session
+from pme_parquet._delta_log import live
 from pme_parquet._spark.driver import frame_of, method_of
 from pme_parquet._storage import local_root
 from pme_parquet.errors import PmeError
@@ -18,20 +18,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from pme_parquet._arguments import KmsLike
-    from pme_parquet._delta.data import DataFile
-    from pme_parquet._logs.live import Live
+    from pme_parquet._checks.delta.data import DataFile
+    from pme_parquet._delta_log.live import Live
 
 _OWN = "pme-parquet."
 _JAVA = "parquet.encryption."
 _AT_ONCE = 10_000
-
-
-def reading(conf: Any) -> dict[str, str]:  # noqa: ANN401 of the JVM
-    """The options of the KMS that a session's Hadoop configuration names."""
-    own = dict(conf.getPropsWithPrefix(_OWN))
-    java = dict(conf.getPropsWithPrefix(_JAVA))
-    kms = {name: value for name, value in own.items() if name.lower().startswith("kms")}
-    return kms | {_JAVA + name: value for name, value in java.items() if name.lower().startswith("kms.")}
 
 
 @dataclass(frozen=True)
@@ -51,8 +43,8 @@ class Opener:
     function: str
 
     def live(self, why: str) -> Live:
-        """What the session's Delta says of the table, as `by_session`."""
-        return by_session(self._place, self.spark, why, self.function)
+        """What the session's Delta says of the table."""
+        return live.from_session(self._place, self.spark, why, self.function)
 
     def columns(self, files: Sequence[DataFile]) -> list[DataFile]:
         """The files with what their footers say of their columns; with a problem if that did not open.
@@ -61,17 +53,16 @@ class Opener:
             PmeError: the KMS that the caller named cannot be used.
         """
         named = [file for file in files if _is_kept(file.found.shown)]
-        odd = _unopened([one for one in files if not _is_kept(one.found.shown)], "Hadoop has another name for it")
-        if not named:
-            return odd
+        odd = [
+            replace(one, unopened="Hadoop has another name for it") for one in files if not _is_kept(one.found.shown)
+        ]
         try:
-            found = dict(self._rows(named))
-        except PmeError as failed:
-            if self.kms is not None:
+            found = dict(self._rows(named)) if named else {}
+        except Exception as failed:  # each storage has errors of its own, and a file must not stop a check
+            condition = failed.condition if isinstance(failed, PmeError) else ""
+            if isinstance(failed, PmeError) and self.kms is not None:
                 raise
-            return odd + _unopened(named, failed.condition or type(failed).__name__)
-        except Exception as failed:  # noqa: BLE001 each storage has errors of its own, and a file must not stop a check
-            return odd + _unopened(named, type(failed).__name__)
+            return odd + [replace(one, unopened=condition or type(failed).__name__) for one in named]
         return odd + [self._with(file, found) for file in named]
 
     @property
@@ -95,18 +86,19 @@ class Opener:
                 yield row["path"], row
 
     def _session_kms(self) -> dict[str, str]:
+        """The options of the KMS that the session's Hadoop configuration names."""
         session: Any = self.spark
-        return reading(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001 as PySpark does
+        conf = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001 as PySpark does
+        own, java = dict(conf.getPropsWithPrefix(_OWN)), dict(conf.getPropsWithPrefix(_JAVA))
+        kms = {name: value for name, value in own.items() if name.lower().startswith("kms")}
+        return kms | {_JAVA + name: value for name, value in java.items() if name.lower().startswith("kms.")}
 
     def _with(self, file: DataFile, found: Mapping[str, Any]) -> DataFile:
         row = found[self._at(file)]
         if row["problem"]:
             return replace(file, unopened=row["problem"])
-        return replace(file, opened=True, sealed=frozenset(row["encrypted"]), plain=frozenset(row["plaintext"]))
-
-
-def _unopened(files: Sequence[DataFile], why: str) -> list[DataFile]:
-    return [replace(file, unopened=why) for file in files]
+        sealed, plain = frozenset(row["encrypted"]), frozenset(row["plaintext"])
+        return replace(file, opened=True, columns=replace(file.columns, sealed=sealed, plain=plain))
 
 
 def _is_kept(name: str) -> bool:

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._inspect.look import look
 from pme_parquet._inspect.view import key_id
-from pme_parquet._logs.bounds import UnreadableError
-from pme_parquet._logs.documents import document
+from pme_parquet._storage import UnreadableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from pme_parquet._delta.findings import Findings
-    from pme_parquet._logs.log import Log
+    from pme_parquet._checks.results import Findings
+    from pme_parquet._delta_log.log import Log
     from pme_parquet._storage import Storage
 
 # Rows of a checkpoint that are in memory together.
@@ -27,8 +26,9 @@ _DEFAULT_INTERVAL = 10
 _SHOWN = 10
 
 
-def rows(storage: Storage, log: Log, unread: Callable[[str, str], None]) -> Iterator[tuple[str, dict[str, Any]]]:
+def rows(storage: Storage, log: Log, findings: Findings) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of all checkpoints and sidecars that are not encrypted, each as an object of actions."""
+    unread = findings.unread
     try:
         import pyarrow  # noqa: F401, ICN001, PLC0415 an extra, and slow to import
     except ImportError:
@@ -37,12 +37,12 @@ def rows(storage: Storage, log: Log, unread: Callable[[str, str], None]) -> Iter
         return
     for file, (found, path) in log.parquet.items():
         facts = look(storage, found)
-        hidden = [column.path for column in facts.columns or () if column.encrypted_with]
+        hidden = sum(bool(column.encrypted_with) for column in facts.columns or ())
         if facts.footer is None:
             unread(file, "it is not a Parquet file that can be read")
             continue
         if hidden:
-            unread(file, f"{len(hidden)} of its columns are encrypted, and the others were not read")
+            unread(file, f"{hidden} of its columns are encrypted, and the others were not read")
             continue
         try:
             for row in _rows(path):
@@ -75,8 +75,15 @@ def encrypted(storage: Storage, log: Log, findings: Findings) -> None:
         findings.add("encrypted checkpoint", "note", file, what)
 
 
-def missing(log: Log, properties: dict[str, str], findings: Findings) -> None:
-    """Adds the checkpoints that the table's writer should have made, and has not."""
+def missing(log: Log, properties: Mapping[str, str], by_spark: Collection[str], findings: Findings) -> None:
+    """Adds the checkpoints that the table's writer should have made, and has not.
+
+    Args:
+        log: the log.
+        properties: of the table.
+        by_spark: the files of commits that Delta's writer for Spark made.
+        findings: gets them.
+    """
     stated = properties.get(_INTERVAL)
     interval = int(stated) if stated and stated.isdecimal() and len(stated) < _SHOWN else None
     absent = [
@@ -85,26 +92,10 @@ def missing(log: Log, properties: dict[str, str], findings: Findings) -> None:
         if version
         and version not in log.checkpoints
         and version % (interval or _DEFAULT_INTERVAL) == 0
-        and (interval or _is_by_spark(log, file))
+        and (interval or file in by_spark)
     ]
     if absent:
         versions = ", ".join(map(str, absent[:_SHOWN])) + (", …" if len(absent) > _SHOWN else "")
         why = f"{_INTERVAL} is {interval}" if interval else f"Delta's default is one every {_DEFAULT_INTERVAL} versions"
         what = f"there is no checkpoint of version {versions}, although {why}; a writer may have failed to encrypt it"
         findings.add("missing checkpoint", "low", "", what)
-
-
-def _is_by_spark(log: Log, file: str) -> bool:
-    """Whether Delta's writer for Spark made a commit."""
-    path = log.texts.get(file)
-    if path is None:
-        return False
-    with path.open("rb") as content:
-        for line in iter(lambda: content.readline(1 << 20), b""):
-            if b'"commitInfo"' in line:
-                try:
-                    info = document(line).get("commitInfo", {})
-                    return "Delta-Lake/" in str(info.get("engineInfo"))
-                except (UnreadableError, AttributeError):
-                    return False
-    return False

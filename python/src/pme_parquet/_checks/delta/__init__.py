@@ -1,9 +1,8 @@
 """`pme.delta.check`: what anyone can read of a Delta table's protected columns, without a key, a JVM or Spark.
 
-Start at `check`. `_logs` copies the log, and asks the package `deltalake` which files are live; `data` looks at the
-files, with `bounds` and `modules`; `choice` and `protected` say which columns are protected, and `columns` knows all of
-their names; `actions`, `metadata` and `checkpoints` search the log; `opened` is what a session adds. `findings`
-collects, and `checked` is the answer.
+Start at `check`, which searches a `table`. `_delta_log` copies the log, and asks the package `deltalake` which files
+are live; `data` looks at the files; `protected` says which columns are protected, and `columns` knows all of their
+names; `actions` and `checkpoints` search the log; `opened` is what a session adds.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import names_of, path_of
 from pme_parquet._audience import Words
-from pme_parquet._delta.checked import DeltaCheck
-from pme_parquet._delta.findings import DeltaFinding
+from pme_parquet._checks.results import DeltaCheck
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from pme_parquet._arguments import KmsLike, PathLike
 
-__all__ = ["DeltaCheck", "DeltaFinding", "check"]
+__all__ = ["DeltaCheck", "check"]
 
 _WHERE = Words("pme.delta.check")
 
@@ -73,19 +71,19 @@ def check(
         PmeError: the storage cannot list the path. A file that cannot be read is a finding.
     """
     from pme_parquet._access import access  # noqa: PLC0415 nothing that is not needed at import
-    from pme_parquet._delta.searching import searched  # noqa: PLC0415 as above
-    from pme_parquet._logs.live import need_deltalake  # noqa: PLC0415 as above
+    from pme_parquet._checks.delta.table import searched  # noqa: PLC0415 as above
+    from pme_parquet._delta_log.live import BY, is_installed  # noqa: PLC0415 as above
+    from pme_parquet._storage import no_package  # noqa: PLC0415 as above
 
-    where = path_of(path, _WHERE)
+    where, opener = path_of(path, _WHERE), None
     if spark is not None and storage_options is None:
-        from pme_parquet._delta.opened import Opener  # noqa: PLC0415 as above
+        from pme_parquet._checks.delta.opened import Opener  # noqa: PLC0415 as above
 
         opener = Opener(spark, where, kms, _WHERE)
     elif kms is not None:
         what = "spark is missing" if spark is None else "storage_options reach the storage without it"
         raise BadOptionError(f"{_WHERE}: kms is for a session, and {what}. Leave out kms, or give only spark with it.")
-    else:
-        need_deltalake(_WHERE)
-        opener = None
+    elif not is_installed():
+        raise no_package(_WHERE, BY)
     reached = access(where, storage_options, spark, _WHERE)
     return searched(where, None if columns is None else names_of(columns), reached, _WHERE, opener)
