@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._cli import output, sealing
+from pme_parquet._cli import commands, output, sealing
 from tests.support.commands import run
 from tests.support.files.manifests import PART, chain, content, manifest, put
 
@@ -79,8 +79,8 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         given.update(path=path, **arguments)
         return SEALED
 
-    monkeypatch.setattr(sealing, "checked_session", session)
-    monkeypatch.setattr(sealing, "seal_table", seal)
+    monkeypatch.setattr(commands, "checked_session", session)
+    monkeypatch.setattr(sealing.seal, "function", seal)
     return given
 
 

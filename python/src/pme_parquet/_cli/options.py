@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pme_parquet._cli.docstrings import help_of
 from pme_parquet._display.words import printable
 from pme_parquet._encryption import Encryption
 from pme_parquet._kms.keystore import PASSWORD_VARIABLE
@@ -57,16 +58,15 @@ def column_keys(texts: list[str], where: str = "--column-key") -> dict[str, list
     return columns
 
 
-def master_keys(texts: list[str]) -> dict[str, str] | None:
-    """The new name of each master key, from --master-key."""
-    found = dict(pair for text in texts for pair in _json_or(text, _master_key, "--master-key"))
+def master_keys(texts: list[str], where: str = "--master-key") -> dict[str, str]:
+    """The new name of each master key."""
+    found = dict(one for text in texts for one in _json_or(text, lambda text: pair(text, where), where))
     for old, new in found.items():
         if not isinstance(new, str):
             raise BadOptionError(
-                f"--master-key: the new key of '{printable(old)}' is not a name. Write it as --master-key "
-                '\'{"OLD": "NEW"}\'.'
+                f"{where}: the new key of '{printable(old)}' is not a name. Write it as {where} '{{\"OLD\": \"NEW\"}}'."
             )
-    return found if texts else None
+    return found
 
 
 def in_file(path: Path | None, where: str = "--options-file") -> dict[str, str]:
@@ -122,10 +122,6 @@ def _columns(key: str, names: Any, where: str) -> list[str]:  # noqa: ANN401 of 
             f'{where} \'{{"KEY": ["COLUMN"]}}\'.'
         )
     return names
-
-
-def _master_key(text: str) -> tuple[str, str]:
-    return pair(text, "--master-key")
 
 
 def pair(text: str, where: str) -> tuple[str, str]:
@@ -204,16 +200,6 @@ def _refused(where: str, why: str, remedy: str) -> BadOptionError:
     return BadOptionError(f"{where}: the configuration file is not used: {why}. {remedy}")
 
 
-StorageOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--storage-option",
-        metavar="NAME=VALUE",
-        help="An option of fsspec for the storage, for example endpoint_url=http://127.0.0.1:9000, or "
-        "secret=env:NAME. A secret must be a reference: env:NAME or file:PATH. Repeat it for several options.",
-    ),
-]
-
 # Options of s3fs, adlfs and gcsfs whose values are secrets.
 _STORAGE_SECRETS = frozenset(
     {
@@ -233,34 +219,29 @@ _LOGINS = frozenset({"anon", "browser", "cache", "cloud", "google_default"})
 _WORDS = {"true": True, "false": False}
 
 
-def storage_options(texts: list[str] | None) -> dict[str, Any] | None:
-    """The options as fsspec takes them; a name with a dot is one of a dict. None without any.
+def storage_options(texts: list[str], where: str = "--storage-option") -> dict[str, Any]:
+    """The options as fsspec takes them; a name with a dot is one of a dict.
 
     Raises:
         SecretInOptionError: a secret is written out, which every process of the machine can see.
     """
-    if not texts:
-        return None
     made: dict[str, Any] = {}
     for text in texts:
-        name, value = pair(text, "--storage-option")
+        name, value = pair(text, where)
         *outer, last = name.split(".")
         inner = made
         for part in outer:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                message = f"--storage-option {name}: {part} has a value of its own. Give one of the two."
-                raise BadOptionError(message)
-        inner[last] = _storage_value(name, last, value)
+                raise BadOptionError(f"{where} {name}: {part} has a value of its own. Give one of the two.")
+        if value.startswith(("env:", "file:")) or (last.lower() in _STORAGE_SECRETS and value not in _LOGINS):
+            inner[last] = parse_reference(value, f"{where} {name}")
+        else:
+            inner[last] = _WORDS.get(value, value)
     return made
 
 
-def _storage_value(name: str, last: str, value: str) -> Any:  # noqa: ANN401 whatever fsspec takes
-    if value.startswith(("env:", "file:")) or (last.lower() in _STORAGE_SECRETS and value not in _LOGINS):
-        return parse_reference(value, f"--storage-option {name}")
-    return _WORDS.get(value, value)
-
-
+_KEYS = {"footer_key": "--footer-key", "column_keys": "--column-key"}
 _PANEL = "Keys and options of the format"
 _KEYSTORE = "keystore"
 _PASSWORD = "kms.keystore.password"  # noqa: S105 the name of an option
@@ -329,12 +310,9 @@ class Given:
 class WriteKeys:
     """Which keys a write encrypts with."""
 
-    footer_key: Annotated[
-        str | None,
-        typer.Option(
-            help=("Master key of the footer and of columns without a key of their own."), rich_help_panel=_PANEL
-        ),
-    ] = None
+    footer_key: Annotated[str | None, typer.Option(help=help_of(Encryption, "footer_key"), rich_help_panel=_PANEL)] = (
+        None
+    )
     column_key: Annotated[
         list[str],
         typer.Option(
@@ -347,10 +325,7 @@ class WriteKeys:
         ),
     ] = field(default_factory=list)
     uniform_key: Annotated[
-        str | None,
-        typer.Option(
-            help=("One master key for everything, instead of --footer-key and --column-key."), rich_help_panel=_PANEL
-        ),
+        str | None, typer.Option(help=help_of(Encryption, "uniform_key", _KEYS), rich_help_panel=_PANEL)
     ] = None
 
     def encryption(self, options: Mapping[str, str]) -> Encryption:
@@ -375,17 +350,6 @@ class Typed(Encryption):
 
     def _kms_options(self) -> dict[str, str]:
         return kms_options(self.typed)
-
-
-@dataclass(frozen=True)
-class TypedKms:
-    """A KMS given by its options."""
-
-    typed: Mapping[str, str]
-
-    def options(self) -> dict[str, str]:
-        """The options of the format, for reading and writing."""
-        return dict(self.typed)
 
 
 def kms_options(options: Mapping[str, str]) -> dict[str, str]:

@@ -147,6 +147,11 @@ def print_result(shown: object, document: object, *, as_json: bool) -> None:
         put(str(shown))
 
 
+def printable_lines(shown: object) -> str:
+    """The text of a result, whose lines may contain names that others chose."""
+    return "\n".join(map(printable, str(shown).splitlines()))
+
+
 def put(text: str) -> None:
     """Writes to stdout. A reader such as `head` may close it early: the exit code stays the same."""
     try:

@@ -187,7 +187,7 @@ def migrate_orc(  # noqa: PLR0913 source and target, their keys, and what is ask
         seal: whether to seal the target at the end (`pme.seal`). If the call stops after the target has appeared, seal
             the target with `pme.seal`: the same call would say that it is not empty.
         signing: the key to sign the seal with.
-        dry_run: whether to return what the call would do, and write nothing. Footers are opened with their keys.
+        dry_run: whether to only plan, and write nothing. Footers are opened with their keys.
         progress: whether to show progress; by default on a terminal and in a notebook.
 
     Raises:
