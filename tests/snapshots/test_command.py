@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +14,6 @@ from tests.support.commands import run
 from tests.support.files.manifests import PART, chain, content, manifest, put
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 SEALED = pme.Sealed(
@@ -70,16 +69,15 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Replace Spark and the connector, and return the arguments that `seal` gets."""
     given: dict[str, Any] = {}
 
-    @contextmanager
-    def session(*arguments: object, **_: object) -> Iterator[None]:
+    def before_spark(*arguments: object, **_: object) -> None:
         given["checked"] = arguments[1:]
-        yield
 
     def seal(_: None, path: str, **arguments: Any) -> pme.Sealed:
         given.update(path=path, **arguments)
         return SEALED
 
-    monkeypatch.setattr(commands, "checked_session", session)
+    monkeypatch.setattr(commands, "before_spark", before_spark)
+    monkeypatch.setattr(commands, "session", nullcontext)
     monkeypatch.setattr(sealing.seal, "function", seal)
     return given
 

@@ -7,25 +7,25 @@ has, or what it declares differently, is a parameter of the function that makes 
 from __future__ import annotations
 
 import inspect
-from contextlib import contextmanager
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
-from pme_parquet._cli.checking import checked_session
+from pme_parquet._cli import output
+from pme_parquet._cli.checking import before_spark
 from pme_parquet._cli.docstrings import help_of
-from pme_parquet._cli.groups import IndexChoice, Part
+from pme_parquet._cli.groups import IndexChoice, Opening, Part
 from pme_parquet._cli.options import Given, WriteKeys, master_keys, storage_options
-from pme_parquet._cli.output import fail_partly, print_result
-from pme_parquet._cli.sessions import SparkChoice
+from pme_parquet._cli.sessions import SparkChoice, session
 from pme_parquet._kms.secrets import parse_reference
 from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
@@ -46,6 +46,7 @@ class Call:
     Attributes:
         function: the function of the command.
         arguments: by the names of its parameters, without those that `on` adds.
+        groups: the groups of options that the command has.
         given: the options of the format.
         keys: the keys of a write.
         choice: which Spark.
@@ -55,6 +56,7 @@ class Call:
     def __init__(self, command: Command, arguments: dict[str, Any], groups: Mapping[type, Any]) -> None:
         self.function = command.function
         self.arguments = arguments
+        self.groups = groups
         self.given: Given = groups.get(Given, Given())
         self.keys: WriteKeys = groups.get(WriteKeys, WriteKeys())
         self.choice: SparkChoice = groups.get(SparkChoice, SparkChoice())
@@ -78,17 +80,16 @@ class Call:
             elif "Encryption" in _annotation(parameter):
                 added[name] = self.keys.encryption(self.options)
             elif name == "progress":
-                added[name] = self.choice.progress
+                added[name] = not self.choice.quiet
         return self.arguments | added
 
-    @contextmanager
-    def session(self, checked: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    def session(self, checked: Mapping[str, str] | None = None) -> AbstractContextManager[SparkSession]:
         """A session, after checks of the arguments, of the paths, and of these options or else of those typed."""
         arguments = self._complete
         sources = [arguments[name] for name in ("path", "source") if name in arguments]
         options = self.options if checked is None else checked
-        with checked_session(self.choice, options, *sources, target=arguments.get("target")) as running:
-            yield running
+        before_spark(self.choice, options, *sources, target=arguments.get("target"))
+        return session(self.choice)
 
     def on(self, *spark: SparkSession, **changes: Any) -> Any:  # noqa: ANN401 a function's own
         """Calls the function, with a session if it needs one. If it fails with a report, that is the result.
@@ -137,11 +138,11 @@ class Command:
         _, *own = inspect.signature(answer).parameters.values()
         self._own = [_parameter(one.name, hints[one.name], one.default) for one in own]
         types = [_annotation(parameter) for parameter in self.taken.values()]
-        self._groups: list[Any] = [one.annotation for one in self._own if is_dataclass(one.annotation)]
-        self._groups += [WriteKeys] if any("Encryption" in one for one in types) else []
+        self._groups: list[Any] = [WriteKeys] if any("Encryption" in one for one in types) else []
         self._groups += [Given, SparkChoice] if self.spark else []
         self._groups += [Part] if "Sample" in types else []
         self._groups += [IndexChoice] if "index" in self.taken else []
+        self._groups += [Opening] if "self" in self.taken else []
         self.derived = [
             _Derived(function, parameter, names.get(parameter.name))
             for parameter in self.taken.values()
@@ -154,7 +155,7 @@ class Command:
             self._run(typed)
 
         options = {derived.parameter.name: derived.option for derived in self.derived}
-        parameters = [one for one in self._own if not is_dataclass(one.annotation)]
+        parameters = [*self._own]
         parameters += [derived.typed(options) for derived in self.derived]
         parameters += [one for group in self._groups for one in _of_group(group)]
         parameters += [_parameter("as_json", _JSON, default=False)]
@@ -171,11 +172,13 @@ class Command:
         for group in groups.values():
             arguments |= group.arguments() if isinstance(group, (Part, IndexChoice)) else {}
         call = Call(self, arguments, groups)
-        of_answer = {one.name: groups[one.annotation] for one in self._own if is_dataclass(one.annotation)}
-        answer = self._answer(call, **typed, **of_answer)
-        if call.failed is not None:
-            fail_partly(call.failed, answer.shown, answer.document, as_json=as_json)
-        print_result(answer.shown, answer.document, as_json=as_json)
+        answer = self._answer(call, **typed)
+        failed = call.failed
+        document = answer.document if failed is None else answer.document | output.document(failed)
+        output.print_result(answer.shown, document, as_json=as_json)
+        if failed is not None:
+            output.write_error(output.message_of(failed))
+            raise SystemExit(output.of_findings([failed.condition]))
         if answer.code:
             raise SystemExit(answer.code)
 

@@ -8,25 +8,25 @@ for the table.
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pme_parquet import _delta, _delta_tables
-from pme_parquet._cli.checking import checked_session
+from pme_parquet._cli.checking import before_spark
 from pme_parquet._cli.commands import Answer, Call, command
 from pme_parquet._cli.looking import of_check
 from pme_parquet._cli.options import Given, Typed, WriteKeys, kms_options, merged, pairs
 from pme_parquet._cli.output import FINDING
-from pme_parquet._cli.sessions import SparkChoice
+from pme_parquet._cli.sessions import SparkChoice, session
 from pme_parquet._delta_tables.session import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
 from pme_parquet._spark.session import EXTENSION, EXTENSIONS, already_set
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
 
@@ -75,7 +75,7 @@ def delta_check(
         if name in _OF_THE_TABLE or name.lower() in _JAVAS_COLUMNS:
             raise BadOptionError(f"{name}: it says how a table is written. Leave it out; --column names a column.")
     kms = kms_options(call.options)
-    with _delta_session(call.choice, call.options, call["path"]) as running:
+    with _session(call, call["path"]) as running:
         return of_check(call.on(spark=running, kms=kms or None))
 
 
@@ -120,7 +120,7 @@ def delta_rotate(call: Call) -> Answer:
 
 def _changed(call: Call) -> Answer:
     enc = _encryption(call.keys, call.given)
-    with _delta_session(call.choice, call.options, call["table"], enc) as running:
+    with _session(call, call["table"], enc) as running:
         done = call.on(running, enc=enc)
     # What was not checked may be readable.
     return Answer(done, done.to_dict(), 0 if done.check is not None and done.check.ok else FINDING)
@@ -163,18 +163,10 @@ def _named_as_declared(options: Mapping[str, str]) -> dict[str, str]:
     return {declared.get(name.lower(), name): value for name, value in options.items()}
 
 
-@contextmanager
-def _delta_session(
-    choice: SparkChoice, options: Mapping[str, str], table: str, enc: Typed | None = None
-) -> Iterator[SparkSession]:
-    """A session that reads and writes Delta tables with these options."""
-    with checked_session(
-        replace(choice, conf=_conf(choice)),
-        options,
-        *([table] if _is_a_path(table) else []),
-        more=_settings(options, enc),
-    ) as running:
-        yield running
+def _session(call: Call, table: str, enc: Typed | None = None) -> AbstractContextManager[SparkSession]:
+    """A session that reads and writes Delta tables with the options that were typed."""
+    before_spark(call.choice, call.options, *([table] if _is_a_path(table) else []))
+    return session(replace(call.choice, conf=_conf(call.choice)), _settings(call.options, enc))
 
 
 def _conf(choice: SparkChoice) -> list[str]:

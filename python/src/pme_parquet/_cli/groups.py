@@ -1,14 +1,17 @@
-"""Options for one parameter of a function that the command line takes apart: `sample`, and `index`."""
+"""Options for one parameter of a function that the command line takes apart: a sample, indexes, or a keystore."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pme_parquet._cli.docstrings import help_of
 from pme_parquet._cli.options import column_keys
+from pme_parquet._kms.keystore import PASSWORD_VARIABLE, Keystore
+from pme_parquet._kms.secrets import parse_reference
 from pme_parquet._operations.indexes import Bloom, MinMax, ValueList
 from pme_parquet._operations.verify import Sample
 from pme_parquet.errors import BadOptionError
@@ -88,3 +91,18 @@ class IndexChoice:
         found: list[AnyIndex] = [MinMax(*self.min_max)] if self.min_max else []
         found += [ValueList(*self.value_list, **most)] if self.value_list else []
         return found + ([Bloom(*self.bloom, **fpp)] if self.bloom else [])
+
+
+@dataclass(frozen=True)
+class Opening:
+    """How a keystore's file is opened."""
+
+    password: Annotated[str, typer.Option(help="Reference to its password: env:NAME or file:PATH.")] = (
+        f"env:{PASSWORD_VARIABLE}"
+    )
+    kind: Annotated[str, typer.Option("--type", help="Type of the keystore.")] = "PKCS12"
+    provider_path: Annotated[Path | None, typer.Option(help=help_of(Keystore, "provider_path"))] = None
+
+    def keystore(self, path: Path) -> Keystore:
+        """The keystore in a file, which need not exist yet."""
+        return Keystore(path, parse_reference(self.password, "--password"), self.kind, self.provider_path)

@@ -50,23 +50,38 @@ def pairs(texts: Iterable[str], where: str) -> dict[str, str]:
 
 
 def column_keys(texts: list[str], where: str = "--column-key") -> dict[str, list[str]]:
-    """The columns of each master key, from --column-key or an option like it."""
+    """The columns of each master key."""
     columns: dict[str, list[str]] = {}
-    for text in texts:
-        for key, names in _json_or(text, lambda text: _column_key(text, where), where):
-            columns.setdefault(key, []).extend(_columns(key, names, where))
+    for key, value in _each(texts, where, lambda text: [column.strip() for column in text.split(",")]):
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise BadOptionError(
+                f"{where}: the columns of key '{printable(key)}' are neither a name nor a list of names. Write it as "
+                f'{where} \'{{"KEY": ["COLUMN"]}}\'.'
+            )
+        columns.setdefault(key, []).extend(names)
     return columns
 
 
 def master_keys(texts: list[str], where: str = "--master-key") -> dict[str, str]:
     """The new name of each master key."""
-    found = dict(one for text in texts for one in _json_or(text, lambda text: pair(text, where), where))
+    found = dict(_each(texts, where, str))
     for old, new in found.items():
         if not isinstance(new, str):
             raise BadOptionError(
                 f"{where}: the new key of '{printable(old)}' is not a name. Write it as {where} '{{\"OLD\": \"NEW\"}}'."
             )
     return found
+
+
+def _each(texts: list[str], where: str, read: Callable[[str], Any]) -> Iterator[tuple[str, Any]]:
+    """The entries of JSON objects and of NAME=VALUE arguments."""
+    for text in texts:
+        if text.lstrip().startswith("{"):
+            yield from _json(text, where).items()
+        else:
+            name, value = pair(text, where)
+            yield name, read(value)
 
 
 def in_file(path: Path | None, where: str = "--options-file") -> dict[str, str]:
@@ -109,21 +124,6 @@ def refusing_secrets(options: dict[str, str], where: str) -> dict[str, str]:
     return options
 
 
-def _column_key(text: str, where: str) -> tuple[str, list[str]]:
-    key, columns = pair(text, where)
-    return key, [column.strip() for column in columns.split(",")]
-
-
-def _columns(key: str, names: Any, where: str) -> list[str]:  # noqa: ANN401 of JSON
-    names = [names] if isinstance(names, str) else names
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BadOptionError(
-            f"{where}: the columns of key '{printable(key)}' are neither a name nor a list of names. Write it as "
-            f'{where} \'{{"KEY": ["COLUMN"]}}\'.'
-        )
-    return names
-
-
 def pair(text: str, where: str) -> tuple[str, str]:
     """Name and value of a NAME=VALUE argument."""
     name, equals, value = text.partition("=")
@@ -131,11 +131,6 @@ def pair(text: str, where: str) -> tuple[str, str]:
         # Not repeated: it may be a secret.
         raise typer.BadParameter("a value is not of the form NAME=VALUE.", param_hint=where)
     return name.strip(), value.strip()
-
-
-def _json_or(text: str, pair: Callable[[str], tuple[str, Any]], where: str) -> Iterator[tuple[str, Any]]:
-    """The pairs of a JSON object, or else the single pair."""
-    yield from _json(text, where).items() if text.lstrip().startswith("{") else [pair(text)]
 
 
 def _json(text: str, where: str) -> dict[str, Any]:

@@ -66,20 +66,12 @@ class SparkChoice:
     ] = False
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress.", hidden=True)] = False
 
-    @property
-    def progress(self) -> bool:
-        """Whether to show progress: a bar on a terminal, lines elsewhere."""
-        return not self.quiet
-
     def settings(self) -> dict[str, str]:
         """Spark settings; a later setting wins."""
-        local = {"spark.driver.host": _HOME, "spark.driver.bindAddress": _HOME} if self._is_local else {}
+        is_local = self.master.startswith("local")
+        local = {"spark.driver.host": _HOME, "spark.driver.bindAddress": _HOME} if is_local else {}
         packages = {"spark.jars.packages": self.packages} if self.packages else {}
         return {"spark.master": self.master} | _QUIET | local | packages | pairs(self.conf, "--conf")
-
-    @property
-    def _is_local(self) -> bool:
-        return self.master.startswith("local")
 
 
 @contextmanager

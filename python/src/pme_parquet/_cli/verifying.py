@@ -84,7 +84,7 @@ def report(
     target_of(out, path)
     if verified:
         with call.session() as running:
-            keyed = {"kms": kms, "sample": call["sample"], "progress": call.choice.progress}
+            keyed = {"kms": kms, "sample": call["sample"], "progress": not call.choice.quiet}
             made = make(path, out, spark=running, storage_options=reached, **keyed)
     else:
         made = make(path, out, storage_options=reached)
