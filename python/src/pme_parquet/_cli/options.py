@@ -242,44 +242,38 @@ _KEYSTORE = "keystore"
 _PASSWORD = "kms.keystore.password"  # noqa: S105 the name of an option
 
 
+def _option(text: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 typer does not name its type
+    return typer.Option(*names, help=text, rich_help_panel=_PANEL, **more)
+
+
 @dataclass(frozen=True)
 class Given:
     """Where keys are and how to read, as a user types it."""
 
     keystore: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help=f"A Java keystore with the master keys. Its password is in {PASSWORD_VARIABLE}, unless "
+        _option(
+            f"A Java keystore with the master keys. Its password is in {PASSWORD_VARIABLE}, unless "
             "kms.keystore.password says otherwise.",
-            rich_help_panel=_PANEL,
+            metavar="FILE",
         ),
     ] = None
     kms: Annotated[
         str | None,
-        typer.Option(
-            help="The KMS: keystore, static, vault, aws, gcp, azure, hadoop, or a class name.",
-            envvar="PME_KMS",
-            rich_help_panel=_PANEL,
-        ),
+        _option("The KMS: keystore, static, vault, aws, gcp, azure, hadoop, or a class name.", envvar="PME_KMS"),
     ] = None
     option: Annotated[
         list[str],
-        typer.Option(
+        _option(
+            "An option of the format, for example kms.keystore.path=keys.p12. Repeat it for several options.",
             "--option",
             "-o",
             metavar="NAME=VALUE",
-            help="An option of the format, for example kms.keystore.path=keys.p12. Repeat it for several options.",
-            rich_help_panel=_PANEL,
         ),
     ] = field(default_factory=list)
     options_file: Annotated[
         Path | None,
-        typer.Option(
-            help="A file with options: a JSON object, or lines NAME=VALUE.",
-            envvar="PME_OPTIONS_FILE",
-            rich_help_panel=_PANEL,
-        ),
+        _option("A file with options: a JSON object, or lines NAME=VALUE.", envvar="PME_OPTIONS_FILE"),
     ] = None
 
     def options(self) -> dict[str, str]:
@@ -305,23 +299,16 @@ class Given:
 class WriteKeys:
     """Which keys a write encrypts with."""
 
-    footer_key: Annotated[str | None, typer.Option(help=help_of(Encryption, "footer_key"), rich_help_panel=_PANEL)] = (
-        None
-    )
+    footer_key: Annotated[str | None, _option(help_of(Encryption, "footer_key"))] = None
     column_key: Annotated[
         list[str],
-        typer.Option(
+        _option(
+            "Master key and its columns, for example pii=ssn,address.* Use a JSON object if names contain = or "
+            "commas. Repeat it for several keys.",
             metavar="KEY=COLUMN,…",
-            help=(
-                "Master key and its columns, for example pii=ssn,address.* Use a JSON object if names contain = or "
-                "commas. Repeat it for several keys."
-            ),
-            rich_help_panel=_PANEL,
         ),
     ] = field(default_factory=list)
-    uniform_key: Annotated[
-        str | None, typer.Option(help=help_of(Encryption, "uniform_key", _KEYS), rich_help_panel=_PANEL)
-    ] = None
+    uniform_key: Annotated[str | None, _option(help_of(Encryption, "uniform_key", _KEYS))] = None
 
     def encryption(self, options: Mapping[str, str]) -> Encryption:
         """The encryption that these keys and options of a write describe."""
