@@ -18,7 +18,7 @@ def inspect(call: Call) -> Answer:
     Exit 1 if something is wrong: plaintext among encrypted files, a damaged file, missing key material, or files that
     differ from the newest snapshot.
     """
-    report = call(progress=True)
+    report = call()
     return Answer(report, report.to_dict(), FINDING if report.findings else 0)
 
 
