@@ -10,7 +10,7 @@ import pme_parquet as pme
 from pme_parquet._cli import rotating, verifying
 from pme_parquet._cli.app import GROUPS
 from pme_parquet._cli.commands import Answer, Call, command
-from pme_parquet._cli.docstrings import help_of
+from pme_parquet._cli.options import help_of
 
 if TYPE_CHECKING:
     from pathlib import Path

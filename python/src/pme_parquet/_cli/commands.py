@@ -16,9 +16,8 @@ import typer
 
 from pme_parquet._cli import output
 from pme_parquet._cli.checking import before_spark
-from pme_parquet._cli.docstrings import help_of
 from pme_parquet._cli.groups import IndexChoice, Opening, Part
-from pme_parquet._cli.options import Given, WriteKeys, master_keys, storage_options
+from pme_parquet._cli.options import Given, WriteKeys, help_of, master_keys, storage_options
 from pme_parquet._cli.sessions import SparkChoice, session
 from pme_parquet._kms.secrets import parse_reference
 from pme_parquet.errors import PmeError

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pme_parquet._cli.docstrings import help_of
-from pme_parquet._cli.options import column_keys
+from pme_parquet._cli.options import column_keys, help_of
 from pme_parquet._kms.keystore import PASSWORD_VARIABLE, Keystore
 from pme_parquet._kms.secrets import parse_reference
 from pme_parquet._operations.indexes import Bloom, MinMax, ValueList

@@ -1,4 +1,4 @@
-"""The options of a command: as a user types them, from files, and as the package and fsspec take them.
+"""The options of a command: as a user types them, from files, and as the package and fsspec take them; and their help.
 
 The user's own file of options applies to every command. It may name classes and places of keys, so it is never looked
 for in the current directory, where others may have put one, and never taken from a file that others can change.
@@ -6,8 +6,10 @@ for in the current directory, where others may have put one, and never taken fro
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pme_parquet._cli.docstrings import help_of
+from pme_parquet._audience import COMMANDS
 from pme_parquet._display.words import printable
 from pme_parquet._encryption import Encryption
 from pme_parquet._kms.keystore import PASSWORD_VARIABLE
@@ -234,6 +236,37 @@ def storage_options(texts: list[str], where: str = "--storage-option") -> dict[s
         else:
             inner[last] = _WORDS.get(value, value)
     return made
+
+
+_SECTION = re.compile(r"^(?:Args|Attributes):\n((?: .*\n?|\n)*)", re.MULTILINE)
+_ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
+# A name in backticks, maybe with a value, or a text in quotes.
+_CODE = re.compile(r'`(?:([\w.]+)(=[^`]*)?|"([^`]*)")`')
+
+
+def help_of(function: Callable[..., Any], name: str, options: Mapping[str, str] | None = None) -> str:
+    """The help of the option for a parameter.
+
+    Args:
+        function: a function, or a class, whose docstring describes the parameter.
+        name: of the parameter.
+        options: how the command line calls parameters.
+    """
+    text = dict(_entries(function))[name].removeprefix("whether to ")
+    text = _CODE.sub(lambda found: _code(found, COMMANDS | dict(options or {})), text)
+    return text[0].upper() + text[1:]
+
+
+def _entries(function: Callable[..., Any]) -> list[tuple[str, str]]:
+    section = _SECTION.search(inspect.getdoc(function) or "")
+    return [(name, " ".join(text.split())) for name, text in _ENTRY.findall(section[1] if section else "")]
+
+
+def _code(found: re.Match[str], options: Mapping[str, str]) -> str:
+    name, value, quoted = found.groups()
+    if quoted is not None:
+        return f"`{quoted}`"
+    return f"`{options[name]}{value or ''}`" if name in options else found[0]
 
 
 _KEYS = {"footer_key": "--footer-key", "column_keys": "--column-key"}
