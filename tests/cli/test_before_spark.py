@@ -12,7 +12,7 @@ import pytest
 
 import pme_parquet as pme
 from pme_parquet import _audience
-from pme_parquet._audience import COLUMN_KEYS, UNLISTED, Words, used
+from pme_parquet._audience import Words, used
 from pme_parquet._cli import checking, sessions
 from pme_parquet._spark.connector import Connector, evaluated
 from pme_parquet.errors import KeyDeniedError
@@ -176,8 +176,7 @@ def test_the_version_is_printed() -> None:
         (Words("pme.delta.check"), "pme-parquet delta-check"),
         (Words("pme.delta.encrypt_table"), "pme-parquet delta-encrypt"),
         (Words("pme.Keystore"), "pme-parquet"),
-        (COLUMN_KEYS, "--column-key"),
-        (UNLISTED, "-o unlistedColumns=plaintext"),
+        (Words("column_keys", "--column-key"), "--column-key"),
     ],
 )
 def test_messages_use_the_words_of_the_command(words: Words, told: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from pme_parquet._cli import looking
 from tests.support.commands import run
 from tests.support.files.tails import encrypted, material
 from tests.support.processes import environment
@@ -48,7 +47,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> NoReturn:
         raise ZeroDivisionError("of its own\nmore of it")
 
-    monkeypatch.setattr(looking, "inspect", fail)
+    monkeypatch.setattr("pme_parquet._storage.storage", fail)
 
 
 @pytest.mark.parametrize("arguments", [["inspect", "people", "--json"], ["inspect", "--json", "--", "people"]])

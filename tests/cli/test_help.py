@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pme_parquet._cli.groups import GROUPS
+from pme_parquet._cli.app import GROUPS
 from tests.cli.all_commands import COMMANDS
 from tests.support.commands import run
 
@@ -73,7 +73,8 @@ def test_help_lists_the_commands_in_groups() -> None:
     shown = run("--help").out
     places = [shown.index(f"─ {title} ─") for title in GROUPS]
     assert places == sorted(places)
-    assert sorted(name for names in GROUPS.values() for name in names) == sorted({names[0] for names in COMMANDS})
+    listed = [command.name for commands in GROUPS.values() for command in commands]
+    assert sorted([*listed, "keys"]) == sorted({names[0] for names in COMMANDS})
 
 
 def test_an_unknown_option_suggests_the_nearest_one() -> None:

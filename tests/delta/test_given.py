@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from pme_parquet import _delta_tables
 from pme_parquet._audience import used
 from pme_parquet._checks.results import DeltaCheck
-from pme_parquet._cli import looking, sessions
+from pme_parquet._cli import delta, sessions
 from pme_parquet._delta_log import live
 from pme_parquet._delta_tables.encrypted import EncryptedTable
 from pme_parquet.delta import DeltaFinding
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from pme_parquet._cli.sessions import SparkChoice
     from pme_parquet._encryption import Encryption
 
-VERBS = {"delta-encrypt": "encrypt_table", "delta-rotate": "rotate"}
+VERBS = {"delta-encrypt": delta.delta_encrypt, "delta-rotate": delta.delta_rotate}
 KEYS = ["--footer-key", "footer", "--column-key", "pii=ssn"]
 KMS = ["--kms", "static", "-o", "kms.static.keys=env:PME_TEST_KEYS"]
 OURS = "io.pmeparquet.spark.PmeExtensions,io.delta.sql.DeltaSparkSessionExtension"
@@ -82,9 +81,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorded:
     made = Recorded()
     monkeypatch.setattr(sessions, "_active", lambda: None)
     monkeypatch.setattr(sessions, "_start", made.start)
-    monkeypatch.setattr(looking, "check", made.check)
-    for name in VERBS.values():
-        monkeypatch.setattr(_delta_tables, name, made.change)
+    monkeypatch.setattr(delta.delta_check, "function", made.check)
+    for command in VERBS.values():
+        monkeypatch.setattr(command, "function", made.change)
     monkeypatch.setenv("PME_TEST_KEYS", "footer=…")
     for name in ("PME_KMS", "PME_OPTIONS_FILE", "PME_MASTER", "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
         monkeypatch.delenv(name, raising=False)
@@ -126,10 +125,10 @@ def test_the_table_gets_the_keys_and_the_session_the_kms(recorded: Recorded, tab
 
 def test_each_command_has_its_operation(recorded: Recorded, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert recorded.result is RESULT
-    for verb, name in VERBS.items():
-        other = replace(RESULT, path=name)
-        monkeypatch.setattr(_delta_tables, name, lambda *_, found=other: found)
-        assert run(verb, table, *KEYS, "--json").document["path"] == name
+    for verb, command in VERBS.items():
+        other = replace(RESULT, path=verb)
+        monkeypatch.setattr(command, "function", lambda *_, found=other, **__: found)
+        assert run(verb, table, *KEYS, "--json").document["path"] == verb
 
 
 def test_a_session_has_delta_and_our_factory(recorded: Recorded, table: Path) -> None:
@@ -260,7 +259,7 @@ def test_a_check_with_spark_has_the_session_and_the_kms(
     given = recorded.checked
     assert (given["path"], given["spark"], given["storage_options"]) == (str(table), recorded, None)
     assert given["columns"] == (column[1:] or None)
-    assert (given["kms"] and given["kms"].options()) == expected
+    assert given["kms"] == expected
     assert recorded.own["pme-parquet.aadPrefix"] == "people"
     assert recorded.started[CATALOG] == DELTA
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._cli import output, sealing
+from pme_parquet._cli import commands, output, sealing
 from tests.support.commands import run
 from tests.support.files.manifests import PART, chain, content, manifest, put
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 SEALED = pme.Sealed(
@@ -70,17 +69,16 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Replace Spark and the connector, and return the arguments that `seal` gets."""
     given: dict[str, Any] = {}
 
-    @contextmanager
-    def session(*arguments: object, **_: object) -> Iterator[None]:
+    def before_spark(*arguments: object, **_: object) -> None:
         given["checked"] = arguments[1:]
-        yield
 
     def seal(_: None, path: str, **arguments: Any) -> pme.Sealed:
         given.update(path=path, **arguments)
         return SEALED
 
-    monkeypatch.setattr(sealing, "checked_session", session)
-    monkeypatch.setattr(sealing, "seal_table", seal)
+    monkeypatch.setattr(commands, "before_spark", before_spark)
+    monkeypatch.setattr(commands, "session", nullcontext)
+    monkeypatch.setattr(sealing.seal, "function", seal)
     return given
 
 

@@ -65,8 +65,6 @@ def used(audience: str) -> Iterator[None]:
         _CURRENT[0] = before
 
 
-COLUMN_KEYS = Words("column_keys", "--column-key")
-UNLISTED = Words('unlisted_columns="plaintext"', "-o unlistedColumns=plaintext")
 # Where a session that the command starts gets Delta from.
 DELTA_PACKAGES = (
     "io.delta:delta-spark_2.12:3.3.2 for Spark 3.5; io.delta:delta-spark_4.0_2.13:4.4.0 for Spark 4.0, and so on to 4.2"

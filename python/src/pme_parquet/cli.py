@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pme_parquet._audience import used
 from pme_parquet._cli import output
-from pme_parquet._cli.looking import look
-from pme_parquet._cli.output import put, write_error
+from pme_parquet._cli.output import FINDING, print_result, put, write_error
+from pme_parquet._inspect import inspect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,14 +38,21 @@ def _run(arguments: list[str]) -> int:
     match arguments:
         # Inspecting a file takes less time than typer takes to build its commands.
         case ["inspect", path] if not path.startswith("-"):
-            look(path, as_json=False)
+            _look(path, as_json=False)
         case ["inspect", "--json", path] | ["inspect", path, "--json"] if not path.startswith("-"):
-            look(path, as_json=True)
+            _look(path, as_json=True)
         case _:
             from pme_parquet._cli.app import run  # noqa: PLC0415 as above
 
             return run(arguments)
     return 0
+
+
+def _look(path: str, *, as_json: bool) -> None:
+    report = inspect(path, progress=True)
+    print_result(report, report.to_dict(), as_json=as_json)
+    if report.findings:
+        raise SystemExit(FINDING)
 
 
 def _report(error: Exception, arguments: list[str]) -> None:

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pme_parquet._access.settings import mixed, secret_unread
+from pme_parquet._access.settings import secret_unread
 from pme_parquet._arguments import kind
 from pme_parquet._display.words import printable
 from pme_parquet._kms.secrets import SecretReference
 from pme_parquet._storage import scheme_of, shown
-from pme_parquet.errors import BadOptionError
+from pme_parquet.errors import BadOptionError, UnsupportedError
 
 # The names under which fsspec also has settings of a package.
 _ALSO = {
@@ -76,7 +76,10 @@ def require_no_more(options: Mapping[str, Any], scheme: str, where: str) -> None
     """
     more = _of_fsspec(scheme).keys() - options.keys()
     if more:
-        raise mixed(where, scheme, sorted(more))
+        raise UnsupportedError(
+            f"{where}: fsspec has settings of its own for {scheme} (FSSPEC_… variables or its files), which would be "
+            f"mixed with the session's: {', '.join(map(printable, sorted(more)))}. Unset them, or pass storage_options."
+        )
 
 
 def defaults_in_words(path: str) -> str:

@@ -8,9 +8,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pme_parquet._access.settings import Narrowed, in_a_provider, missing, unreadable_profiles, untranslated
+from pme_parquet._access.settings import INSTEAD, Narrowed, in_a_provider, missing, untranslated
 from pme_parquet._display.words import printable
 from pme_parquet._storage import shown
+from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
     from pme_parquet._access.settings import Settings
@@ -219,7 +220,9 @@ def _keys_of(profile: str, where: str) -> set[str]:
         try:
             parser.read_string(path.read_text(encoding="utf-8"))
         except (configparser.Error, UnicodeDecodeError):
-            raise unreadable_profiles(where, str(path)) from None
+            # Its text may hold secrets.
+            message = f"{where}: {printable(str(path))} cannot be read as a file of AWS profiles. {INSTEAD}"
+            raise BadOptionError(message) from None
         for section in (profile, f"profile {profile}"):
             if parser.has_section(section):
                 keys.update(parser.options(section))

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._access import azure, gcs, s3
 from pme_parquet._access.options import require_no_more
-from pme_parquet._access.settings import Settings, by_connect, no_session, not_whole, of_a_version, other_scheme
+from pme_parquet._access.settings import INSTEAD, Settings
 from pme_parquet._arguments import kind
+from pme_parquet._display.words import printable
 from pme_parquet._hadoop import OfHadoop
 from pme_parquet._storage import Through, local_root, scheme_of
+from pme_parquet.errors import BadOptionError, UnsupportedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,17 +53,25 @@ def translated(path: str, settings: Settings, where: str) -> tuple[dict[str, Any
     if scheme is None and "::" not in path:
         default = settings.get("fs.defaultFS")
         if default and not default.startswith("file:"):
-            raise not_whole(where, path, default)
+            raise BadOptionError(
+                f"{where}: {printable(path)} has no scheme, and the session takes it for one of {printable(default)} "
+                "(fs.defaultFS). Give the whole URL; file:/… for a local path."
+            )
         return None, ""
     if local_root(path) is not None:
         return None, ""
-    if "::" in path or scheme is None:
-        raise other_scheme(where, path.partition(":")[0])
-    translate = _TRANSLATE.get(scheme)
-    if translate is None:
-        raise other_scheme(where, scheme)
+    translate = None if "::" in path else _TRANSLATE.get(scheme or "")
+    if translate is None or scheme is None:
+        named = printable(path.partition(":")[0])
+        raise UnsupportedError(
+            f"{where}: a session's settings for {named}: cannot be applied here: they are known for s3a, abfs and gs. "
+            f"{INSTEAD}"
+        )
     if _VERSION.search(path):
-        raise of_a_version(where, path)
+        raise UnsupportedError(
+            f"{where}: {printable(path)} is a name for the session, but a version of an object for the package of "
+            f"fsspec. {INSTEAD}"
+        )
     options, words = translate(path.partition("://")[2], scheme, settings, where)
     require_no_more(options, scheme, where)
     return options, f"settings of the Spark session: {', '.join(words)}"
@@ -71,7 +81,10 @@ def _settings(spark: SparkSession, where: str) -> Settings:
     session: Any = getattr(spark, "_jsparkSession", None)
     if session is None:
         if type(spark).__module__.startswith("pyspark.sql.connect"):
-            raise by_connect(where)
-        raise no_session(where, kind(spark))
+            raise UnsupportedError(
+                f"{where}: the settings of file systems are not visible over Spark Connect. Pass storage_options "
+                "instead of spark."
+            )
+        raise BadOptionError(f"{where}: spark is {kind(spark)}. Give a Spark session.")
     jvm: Any = spark._jvm  # noqa: SLF001 as PySpark does
     return Settings(session.sessionState().newHadoopConf().get, jvm.java.lang.System.getenv)

@@ -2,32 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.rich_utils import rich_format_error
 
 from pme_parquet._cli import copying, delta, keystores, looking, output, rotating, sealing, verifying
-from pme_parquet._cli.groups import HELP, Json, arrange, of_spark
-from pme_parquet._cli.options import StorageOptions, storage_options
 from pme_parquet._cli.output import INTERRUPTED, WRONG_USE, CommandFailedError
+from pme_parquet._cli.sessions import SparkChoice
 from pme_parquet._version import __version__
+
+if TYPE_CHECKING:
+    from pme_parquet._cli.commands import Command
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+_KEYS = "Keys"
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "Look at a table, without a key": (
+        looking.inspect,
+        looking.snapshots,
+        delta.delta_check,
+        looking.hudi_check,
+        looking.iceberg_check,
+    ),
+    _KEYS: (rotating.key_usage, rotating.rotate),
+    "Encrypt and copy": (
+        verifying.plan,
+        copying.encrypt,
+        copying.rekey,
+        copying.decrypt,
+        copying.migrate_orc,
+        delta.delta_encrypt,
+        delta.delta_rotate,
+    ),
+    "Check": (verifying.doctor, verifying.verify, sealing.seal, verifying.report),
+}
+_OF_SPARK = [field.name for field in fields(SparkChoice)]
+
+
+def _line(name: str, option: Any) -> str:  # noqa: ANN401 typer does not name its type
+    names = ", ".join(f"`{one}`" for one in dict.fromkeys((f"--{name}", *option.param_decls)))
+    metavar = f" {option.metavar}" if option.metavar else ""
+    return f"{names}{metavar}: {option.help}"
+
+
+def _spark_options() -> str:
+    """The options for Spark, as Markdown."""
+    hints = get_type_hints(SparkChoice, include_extras=True)
+    lines = [_line(name, hints[name].__metadata__[0]) for name in _OF_SPARK]
+    return "\n\n".join(["Commands that start Spark also take:", *lines])
+
 
 app = typer.Typer(
     no_args_is_help=True,
-    context_settings=HELP,
+    context_settings=_HELP,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="Inspect, verify, convert and explain encrypted Parquet tables, and create keys.",
     epilog=(
-        f"{of_spark()}\n\n"
+        f"{_spark_options()}\n\n"
         "Options that you want everywhere, such as `kms.keystore.path=keys.p12`, can be in "
         "`~/.config/pme-parquet/config`, or in the file that `PME_PARQUET_CONFIG` names.\n\n"
         "Exit codes: 0 success, 1 findings or failed files, 2 wrong usage, 3 key or KMS missing, refused or "
         "unreachable, 4 other failure, 130 Ctrl-C."
     ),
 )
-app.add_typer(keystores.app, name="keys")
 
 
 def _tell_version(asked: bool) -> None:  # noqa: FBT001 as typer calls it
@@ -45,61 +85,15 @@ def of_all(
     """Options that precede the name of a command."""
 
 
-@app.command()
-def inspect(
-    path: Annotated[str, typer.Argument(help="Path or URL of a table's directory or of a file.")],
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
-) -> None:
-    """Show which keys protect what, without any key: `pme-parquet inspect s3://bucket/people`.
-
-    It also shows what the snapshots of a table state. No seal is checked; `pme-parquet verify` checks it.
-
-    Exit 1 if something is wrong: plaintext among encrypted files, a damaged file, missing key material, or files that
-    differ from the newest snapshot.
-    """
-    looking.look(path, storage_options(storage_option), as_json=as_json)
-
-
-@app.command()
-def hudi_check(
-    path: Annotated[str, typer.Argument(help="Path or URL of a Hudi table's directory.")],
-    column: Annotated[
-        list[str] | None,
-        typer.Option(help="A protected column; repeatable. Default: those that readable footers show, or all."),
-    ] = None,
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
-) -> None:
-    """Show what anyone can read of a Hudi table's protected columns: `pme-parquet hudi-check s3://bucket/people`.
-
-    It searches data files, log files, the timeline, and the metadata table's statistics and indexes. No value is
-    printed.
-
-    Exit 1 if something is readable, or could not be looked at.
-    """
-    looking.look_at_hudi(path, column, storage_options(storage_option), as_json=as_json)
-
-
-@app.command()
-def iceberg_check(
-    path: Annotated[str, typer.Argument(help="Path or URL of an Iceberg table's directory.")],
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
-) -> None:
-    """Show what anyone can read of an Iceberg table: `pme-parquet iceberg-check s3://bucket/warehouse/db/people`.
-
-    It finds tables whose catalog ignores `encryption.key-id`, and single files in plaintext. No value is printed. It
-    needs the package fastavro: `pip install fastavro`.
-
-    Exit 1 if something is readable, or could not be looked at.
-    """
-    looking.look_at_iceberg(path, storage_options(storage_option), as_json=as_json)
-
-
-for module in (delta, verifying, copying, rotating, sealing):
-    module.add_to(app)
-arrange(app)
+_explained = ", ".join(f"`--{option}`" for option in _OF_SPARK)
+for title, commands in GROUPS.items():
+    for command in commands:
+        epilog = f"`pme-parquet --help` explains the options for Spark: {_explained}." if command.spark else None
+        app.command(command.name, rich_help_panel=title, epilog=epilog)(command.callback)
+_keys = typer.Typer(no_args_is_help=True, context_settings=_HELP, help="Create and list keys in a Java keystore.")
+for command in (keystores.create, keystores.add, keystores.subset, keystores.list_):
+    _keys.command(command.name)(command.callback)
+app.add_typer(_keys, name="keys", rich_help_panel=_KEYS)
 
 
 def run(arguments: list[str]) -> int:

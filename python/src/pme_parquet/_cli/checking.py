@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pme_parquet._cli.options import SECRETS
-from pme_parquet._cli.sessions import session
 from pme_parquet._display.words import printable
 from pme_parquet._kms.keystore import keystore_is_directory
 from pme_parquet._kms.secrets import parse_reference
@@ -23,9 +21,7 @@ from pme_parquet._storage import local_root
 from pme_parquet.errors import BadOptionError, KmsUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from pyspark.sql import SparkSession
+    from collections.abc import Mapping
 
     from pme_parquet._cli.sessions import SparkChoice
 
@@ -162,28 +158,3 @@ def _require_secret(option: str, text: str) -> None:
             f"-o {option}: the secret '{printable(str(reference))}' cannot be read: {why}. Set it, or correct the "
             "reference."
         )
-
-
-@contextmanager
-def checked_session(
-    choice: SparkChoice,
-    options: Mapping[str, str],
-    *sources: str,
-    target: str | None = None,
-    more: Mapping[str, str] | None = None,
-) -> Iterator[SparkSession]:
-    """Checks what needs no Spark, then starts a session.
-
-    Args:
-        choice: which Spark.
-        options: of the format.
-        sources: paths that must exist.
-        target: where a copy goes.
-        more: settings of a session that is started.
-
-    Raises:
-        PmeError: a check failed; Spark was not started.
-    """
-    before_spark(choice, options, *sources, target=target)
-    with session(choice, more) as running:
-        yield running

@@ -1,30 +1,23 @@
-"""`pme-parquet encrypt`, `rekey` and `decrypt`: copies of tables."""
+"""`pme-parquet encrypt`, `rekey`, `decrypt` and `migrate-orc`: copies of tables."""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pme_parquet._cli import output
-from pme_parquet._cli.checking import checked_session
-from pme_parquet._cli.groups import Json, grouped
-from pme_parquet._cli.options import Given, TypedKms, WriteKeys, kms_options, merged, pairs
-from pme_parquet._cli.output import print_result
-from pme_parquet._cli.sessions import SparkChoice
-from pme_parquet._display.words import Grouped, by_cause, number, printable, size
+from pme_parquet._cli.commands import Answer, Call, command
+from pme_parquet._cli.options import kms_options, merged, pairs
+from pme_parquet._cli.output import of_findings, printable_lines
+from pme_parquet._display.words import Grouped, by_cause, number, size
 from pme_parquet._operations import copies, migration
-from pme_parquet.errors import PmeError
 
 if TYPE_CHECKING:
     from pme_parquet._operations.copies import Copied
 
 OPEN = "--write-plaintext"
 SOURCE_OPTION = "--source-option"
-Source = Annotated[str, typer.Argument(help="Directory of the table, or a file.")]
-Target = Annotated[str, typer.Argument(help="A new or empty directory.")]
 SourceOptions = Annotated[
     list[str] | None,
     typer.Option(
@@ -38,25 +31,8 @@ SourceOptions = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Adds the commands."""
-    for command in (encrypt, rekey, decrypt, migrate_orc):
-        app.command()(command)
-
-
-@grouped
-def encrypt(
-    source: Source,
-    keys: WriteKeys,
-    given: Given,
-    spark: SparkChoice,
-    target: Annotated[str | None, typer.Argument(help="A new or empty directory. Not with --in-place.")] = None,
-    in_place: Annotated[
-        bool, typer.Option("--in-place", help="Replace each file of the source after its copy is verified.")
-    ] = False,
-    source_option: SourceOptions = None,
-    as_json: Json = False,
-) -> None:
+@command(copies.encrypt)
+def encrypt(call: Call, source_option: SourceOptions = None) -> Answer:
     """Encrypt a plaintext table without decoding its pages.
 
     `pme-parquet encrypt people people-encrypted --footer-key footer --column-key pii=ssn,name --options-file kms.json`
@@ -64,57 +40,31 @@ def encrypt(
     Exit 1 if a file of the source is damaged; no target is written then. With --in-place the other files are
     encrypted, and the same command continues an interrupted run.
     """
-    if in_place == (target is not None):
+    if call["in_place"] == (call["target"] is not None):
         raise typer.BadParameter("give either a target or --in-place.", param_hint="TARGET")
-    enc = keys.encryption(given.options())
-    options = pairs(source_option or [], SOURCE_OPTION) if in_place else source_options(given, source_option)
-    where = target or source
-    try:
-        with checked_session(spark, merged(options, given.options()), source, target=target) as running:
-            copy = functools.partial(copies.encrypt, in_place=True) if in_place else copies.encrypt
-            done = copy(running, source, target, enc, options=options, progress=spark.progress)
-    except PmeError as failed:
-        if failed.report is None:
-            raise
-        output.fail_partly(failed, _text(where, failed.report), _document(where, failed.report), as_json=as_json)
-    print_result(_text(where, done), _document(where, done), as_json=as_json)
+    own = pairs(source_option or [], SOURCE_OPTION)
+    return _copied(call, own if call["in_place"] else merged(kms_options(call.options), own))
 
 
-@grouped
-def rekey(
-    source: Source,
-    target: Target,
-    keys: WriteKeys,
-    given: Given,
-    spark: SparkChoice,
-    source_option: SourceOptions = None,
-    as_json: Json = False,
-) -> None:
+@command(copies.rekey)
+def rekey(call: Call, source_option: SourceOptions = None) -> Answer:
     """Copy an encrypted table with new data keys, and with other master keys or options.
 
     `pme-parquet rekey people people-2 --uniform-key new --options-file kms.json`
 
     Exit 1 if a file of the source is damaged or cannot be authenticated; no target is written then.
     """
-    enc = keys.encryption(given.options())
-    options = source_options(given, source_option)
-    with checked_session(spark, merged(options, given.options()), source, target=target) as running:
-        done = copies.rekey(running, source, target, enc, options=options, progress=spark.progress)
-    print_result(_text(target, done), _document(target, done), as_json=as_json)
+    return _copied(call, _source_options(call, source_option))
 
 
-@grouped
+@command(copies.decrypt)
 def decrypt(
-    source: Source,
-    target: Target,
-    given: Given,
-    spark: SparkChoice,
+    call: Call,
     write_plaintext: Annotated[
         bool, typer.Option(OPEN, help="Required, because everybody with access to the copy can read it.")
     ] = False,
     source_option: SourceOptions = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Copy an encrypted table to a plaintext table.
 
     `pme-parquet decrypt people-encrypted people-open --write-plaintext --options-file kms.json`
@@ -125,48 +75,37 @@ def decrypt(
         raise typer.BadParameter(
             "it is required, because everybody with access to the copy can read it.", param_hint=OPEN
         )
-    options = merged(given.options(), pairs(source_option or [], SOURCE_OPTION))
-    with checked_session(spark, options, source, target=target) as running:
-        done = copies.decrypt(running, source, target, TypedKms(options), write_plaintext=True, progress=spark.progress)
-    print_result(_text(target, done), _document(target, done), as_json=as_json)
+    options = merged(call.options, pairs(source_option or [], SOURCE_OPTION))
+    return _answer(call, call(checked=options, kms=options, options=None))
 
 
-def source_options(given: Given, source: list[str] | None) -> dict[str, str]:
+def _source_options(call: Call, source: list[str] | None) -> dict[str, str]:
     """The options for the source of a copy: its KMS is that of the copy, unless options name another."""
-    return merged(kms_options(given.options()), pairs(source or [], SOURCE_OPTION))
+    return merged(kms_options(call.options), pairs(source or [], SOURCE_OPTION))
 
 
-def _document(where: str, done: Copied) -> dict[str, Any]:
-    return {"target": where} | asdict(done)
+def _copied(call: Call, options: dict[str, str]) -> Answer:
+    return _answer(call, call(checked=merged(options, call.options), options=options))
 
 
-def _text(where: str, done: Copied) -> str:
+def _answer(call: Call, done: Copied) -> Answer:
+    where = call["target"] or call["source"]
     counts = (
         f"{number(done.files, 'file')}, {number(done.rows, 'row')}, {number(done.pages, 'page')}, {size(done.bytes)}"
     )
     already = f"; {number(done.already, 'file')} already encrypted" if done.already else ""
     failed = by_cause(Grouped(file.condition, file.file, file.message) for file in done.failed)
-    return "\n".join([f"{where}: {counts}{already}", *failed])
+    return Answer("\n".join([f"{where}: {counts}{already}", *failed]), {"target": where} | asdict(done))
 
 
-@grouped
+@command(migration.migrate_orc)
 def migrate_orc(
-    source: Annotated[str, typer.Argument(help="Directory of the ORC table, or a file.")],
-    target: Annotated[str, typer.Argument(help="A new or empty directory.")],
-    keys: WriteKeys,
-    given: Given,
-    spark: SparkChoice,
+    call: Call,
+    source: Annotated[  # noqa: ARG001 the command takes no table's name, as the function does
+        str, typer.Argument(metavar="SOURCE", help="Directory of the ORC table, or a file.")
+    ],
     source_option: SourceOptions = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and write nothing.")] = False,
-    bloom_filters: Annotated[
-        bool, typer.Option(help="Give columns with Bloom filters in ORC Bloom filters in Parquet.")
-    ] = True,
-    seal: Annotated[bool, typer.Option("--seal", help="Seal the target at the end.")] = False,
-    signing_key: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Key in the KMS that signs the seal. Only with --seal.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Move a table of encrypted ORC files to encrypted Parquet.
 
     `pme-parquet migrate-orc people-orc people --footer-key footer --options-file kms.json`
@@ -174,43 +113,12 @@ def migrate_orc(
     Without --column-key, encrypted columns keep the names of their keys. The same command continues an interrupted
     run. Exit 1 if a file of the source is damaged, or with --dry-run if it would fail; no target is written then.
     """
-    enc = keys.encryption(given.options())
-    options = source_options(given, source_option)
-    with checked_session(spark, merged(options, given.options()), source, target=target) as running:
-        if dry_run:
-            plan = migration.migrate_orc(
-                running,
-                source,
-                target,
-                enc,
-                options=options,
-                bloom_filters=bloom_filters,
-                dry_run=True,
-                progress=spark.progress,
-            )
-            print_result(_shown(str(plan)), plan.to_dict(), as_json=as_json)
-            if plan.refusals:
-                raise SystemExit(output.of_findings(refusal.condition for refusal in plan.refusals))
-            return
-        done = migration.migrate_orc(
-            running,
-            source,
-            target,
-            enc,
-            options=options,
-            bloom_filters=bloom_filters,
-            seal=seal,
-            signing=signing_key,
-            progress=spark.progress,
-        )
-    print_result(_migrated_text(target, done), {"target": target} | asdict(done), as_json=as_json)
-
-
-def _migrated_text(target: str, done: migration.Migrated) -> str:
-    text = f"{target}: {number(done.files, 'file')}, {number(done.rows, 'row')}, {size(done.bytes)}"
+    options = _source_options(call, source_option)
+    unsealed: dict[str, Any] = {"seal": False, "signing": None} if call["dry_run"] else {}
+    done = call(checked=merged(options, call.options), options=options, **unsealed)
+    if call["dry_run"]:
+        return Answer(printable_lines(done), done.to_dict(), of_findings(one.condition for one in done.refusals))
+    text = f"{call['target']}: {number(done.files, 'file')}, {number(done.rows, 'row')}, {size(done.bytes)}"
     text += f"; {number(done.already, 'file')} of an earlier run" if done.already else ""
-    return text if done.sealed is None else f"{text}\n{_shown(str(done.sealed))}"
-
-
-def _shown(text: str) -> str:
-    return "\n".join(map(printable, text.splitlines()))
+    text += "" if done.sealed is None else f"\n{printable_lines(done.sealed)}"
+    return Answer(text, {"target": call["target"]} | asdict(done))

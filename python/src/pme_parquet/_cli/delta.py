@@ -8,40 +8,28 @@ for the table.
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pme_parquet import _delta_tables
-from pme_parquet._cli.checking import checked_session
-from pme_parquet._cli.groups import Json, grouped
-from pme_parquet._cli.looking import look_at_delta
-from pme_parquet._cli.options import (
-    Given,
-    StorageOptions,
-    Typed,
-    TypedKms,
-    WriteKeys,
-    kms_options,
-    merged,
-    pairs,
-    storage_options,
-)
-from pme_parquet._cli.output import FINDING, print_result
-from pme_parquet._cli.sessions import SparkChoice
+from pme_parquet._checks import delta
+from pme_parquet._cli.checking import before_spark
+from pme_parquet._cli.commands import Answer, Call, command
+from pme_parquet._cli.looking import of_check
+from pme_parquet._cli.options import Given, Typed, WriteKeys, kms_options, merged, pairs
+from pme_parquet._cli.output import FINDING
+from pme_parquet._cli.sessions import SparkChoice, session
 from pme_parquet._delta_tables.session import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
 from pme_parquet._spark.session import EXTENSION, EXTENSIONS, already_set
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from pyspark.sql import SparkSession
-
-    from pme_parquet._delta_tables import EncryptedTable
-    from pme_parquet._encryption import Encryption
 
 _OURS = (EXTENSION, DELTA)
 _CATALOG = "=".join(CATALOG)
@@ -52,26 +40,10 @@ _JAVAS_COLUMNS = {f"{JAVA}{name}" for name in ("column.keys", "uniform.key", "co
 _JAVAS_KEYS = {f"{JAVA}footer.key"} | _JAVAS_COLUMNS
 _WITH_SPARK = "--spark"
 
-Table = Annotated[
-    str, typer.Argument(metavar="TABLE", help="Directory of a Delta table, as a path or URL for Spark; or its name.")
-]
 
-
-def add_to(app: typer.Typer) -> None:
-    """Adds the commands."""
-    for command in (delta_check, delta_encrypt, delta_rotate):
-        app.command()(command)
-
-
-@grouped
+@command(delta.check, spark=True)
 def delta_check(
-    path: Annotated[str, typer.Argument(help="Path or URL of a Delta table's directory.")],
-    given: Given,
-    spark: SparkChoice,
-    column: Annotated[
-        list[str] | None,
-        typer.Option(help="A protected column; repeatable. Default: the columns that the table's files encrypt."),
-    ] = None,
+    call: Call,
     with_spark: Annotated[
         bool,
         typer.Option(
@@ -81,9 +53,7 @@ def delta_check(
             "deleted.",
         ),
     ] = False,
-    storage_option: StorageOptions = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show what anyone can read of a Delta table's protected columns: `pme-parquet delta-check s3://bucket/people`.
 
     It searches data files, change data, and the log: statistics, partition values, predicates, checkpoints. No value
@@ -97,29 +67,21 @@ def delta_check(
     Exit 1 if something is readable, or could not be looked at.
     """
     if not with_spark:
-        _refuse_without_spark(given, spark)
-        look_at_delta(path, column, storage_options(storage_option), as_json=as_json)
-        return
-    if storage_option:
+        _refuse_without_spark(call.given, call.choice)
+        return of_check(call.on(spark=None, kms=None))
+    if call["storage_options"]:
         message = f"with {_WITH_SPARK}, Spark's settings reach the storage. Set them with --conf."
         raise typer.BadParameter(message, param_hint="--storage-option")
-    options = given.options()
-    for name in _named_as_declared(options):
+    for name in _named_as_declared(call.options):
         if name in _OF_THE_TABLE or name.lower() in _JAVAS_COLUMNS:
             raise BadOptionError(f"{name}: it says how a table is written. Leave it out; --column names a column.")
-    kms = kms_options(options)
-    with _delta_session(spark, options, path) as running:
-        look_at_delta(path, column, as_json=as_json, spark=running, kms=TypedKms(kms) if kms else None)
+    kms = kms_options(call.options)
+    with _session(call, call["path"]) as running:
+        return of_check(call.on(spark=running, kms=kms or None))
 
 
-@grouped
-def delta_encrypt(
-    table: Table,
-    keys: WriteKeys,
-    given: Given,
-    spark: SparkChoice,
-    as_json: Json = False,
-) -> None:
+@command(_delta_tables.encrypt_table)
+def delta_encrypt(call: Call) -> Answer:
     """Encrypt a Delta table, or what is plaintext in one, in a commit that changes no row.
 
     `pme-parquet delta-encrypt people --footer-key footer --column-key pii=ssn -o unlistedColumns=plaintext
@@ -136,17 +98,11 @@ def delta_encrypt(
     readable, as after the first run: follow the statements, and run the same command again, which then changes nothing.
     Also exit 1, with an error, if other sessions kept writing plaintext. Exit 2, 3 or 4 if it was refused, or failed.
     """
-    _change(_delta_tables.encrypt_table, table, keys, given, spark, as_json=as_json)
+    return _changed(call)
 
 
-@grouped
-def delta_rotate(
-    table: Table,
-    keys: WriteKeys,
-    given: Given,
-    spark: SparkChoice,
-    as_json: Json = False,
-) -> None:
+@command(_delta_tables.rotate)
+def delta_rotate(call: Call) -> Answer:
     """Give an encrypted Delta table other master keys, or the newest versions of the same, and new data keys.
 
     `pme-parquet delta-rotate people --footer-key footer --column-key pii-2027=ssn -o unlistedColumns=plaintext
@@ -160,26 +116,15 @@ def delta_rotate(
     Exit 0 if all live files have the new keys, and nothing is readable that is to be protected. Exit 1 if they have the
     new keys, and something is readable, such as old plaintext files. Other codes are as for `delta-encrypt`.
     """
-    _change(_delta_tables.rotate, table, keys, given, spark, as_json=as_json)
+    return _changed(call)
 
 
-def _change(
-    change: Callable[[SparkSession, str, Encryption], EncryptedTable],
-    table: str,
-    keys: WriteKeys,
-    given: Given,
-    spark: SparkChoice,
-    *,
-    as_json: bool,
-) -> None:
-    """Changes the table, and prints what was done."""
-    enc = _encryption(keys, given)
-    with _delta_session(spark, given.options(), table, enc) as running:
-        done = change(running, table, enc)
-        print_result(done, done.to_dict(), as_json=as_json)
+def _changed(call: Call) -> Answer:
+    enc = _encryption(call.keys, call.given)
+    with _session(call, call["table"], enc) as running:
+        done = call.on(running, enc=enc)
     # What was not checked may be readable.
-    if done.check is None or not done.check.ok:
-        raise SystemExit(FINDING)
+    return Answer(done, done.to_dict(), 0 if done.check is not None and done.check.ok else FINDING)
 
 
 def _refuse_without_spark(given: Given, spark: SparkChoice) -> None:
@@ -219,18 +164,10 @@ def _named_as_declared(options: Mapping[str, str]) -> dict[str, str]:
     return {declared.get(name.lower(), name): value for name, value in options.items()}
 
 
-@contextmanager
-def _delta_session(
-    choice: SparkChoice, options: Mapping[str, str], table: str, enc: Typed | None = None
-) -> Iterator[SparkSession]:
-    """A session that reads and writes Delta tables with these options."""
-    with checked_session(
-        replace(choice, conf=_conf(choice)),
-        options,
-        *([table] if _is_a_path(table) else []),
-        more=_settings(options, enc),
-    ) as running:
-        yield running
+def _session(call: Call, table: str, enc: Typed | None = None) -> AbstractContextManager[SparkSession]:
+    """A session that reads and writes Delta tables with the options that were typed."""
+    before_spark(call.choice, call.options, *([table] if _is_a_path(table) else []))
+    return session(replace(call.choice, conf=_conf(call.choice)), _settings(call.options, enc))
 
 
 def _conf(choice: SparkChoice) -> list[str]:

@@ -1,105 +1,107 @@
-"""How a command gets its options from groups of them, and how help presents the commands."""
+"""Options for one parameter of a function that the command line takes apart: a sample, indexes, or a keystore."""
 
 from __future__ import annotations
 
-import functools
-import inspect
-from dataclasses import MISSING, fields, is_dataclass
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pme_parquet._cli.sessions import SparkChoice
+from pme_parquet._cli.options import column_keys, help_of
+from pme_parquet._kms.keystore import PASSWORD_VARIABLE, Keystore
+from pme_parquet._kms.secrets import parse_reference
+from pme_parquet._operations.indexes import Bloom, MinMax, ValueList
+from pme_parquet._operations.verify import Sample
+from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from pme_parquet._operations.indexes import AnyIndex
+
+_INDEXES = "Indexes for skipping files (without any of these options, those of the version before are kept)"
 
 
-HELP = {"help_option_names": ["-h", "--help"]}
-Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
+def _of_index(text: str, metavar: str | None = "COL") -> Any:  # noqa: ANN401 typer does not name its type
+    return typer.Option(metavar=metavar, help=text, rich_help_panel=_INDEXES)
 
 
-def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Turns each field of a command's dataclass parameters into an option."""
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+@dataclass(frozen=True)
+class Part:
+    """Which part of a table to verify."""
 
-    @functools.wraps(command)
-    def run(**given: Any) -> None:  # noqa: ANN401 what typer has parsed
-        made = {
-            name: group(**{field.name: given.pop(field.name) for field in fields(group)})  # type: ignore[operator]
-            for name, group in groups.items()
-        }
-        command(**given, **made)
+    sample_files: Annotated[float, typer.Option(min=0, max=1, help=help_of(Sample, "files"))] = 1.0
+    sample_pages: Annotated[float, typer.Option(min=0, max=1, help=help_of(Sample, "pages"))] = 1.0
+    sample_seed: Annotated[int, typer.Option(help=help_of(Sample, "seed"))] = 0
 
-    parameters = list(_expanded(command, hints, groups))
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    def arguments(self) -> dict[str, Any]:
+        """The sample; None for the whole table."""
+        is_all = self.sample_files == self.sample_pages == 1
+        return {"sample": None if is_all else Sample(self.sample_files, self.sample_pages, self.sample_seed)}
 
 
-def _expanded(
-    command: Callable[..., None], hints: dict[str, Any], groups: dict[str, Any]
-) -> Iterator[inspect.Parameter]:
-    for parameter in inspect.signature(command).parameters.values():
-        if parameter.name in groups:
-            yield from _of_group(groups[parameter.name])
-        else:
-            yield _parameter(parameter.name, hints[parameter.name], parameter.default)
+@dataclass(frozen=True)
+class IndexChoice:
+    """The indexes of a new version."""
+
+    min_max: Annotated[
+        list[str], _of_index("Keep the smallest and largest value of a column for each file. Repeat it for several.")
+    ] = field(default_factory=list)
+    bloom: Annotated[
+        list[str],
+        _of_index(
+            "Keep a Bloom filter of a column for each file: for queries with = on columns such as ids. Repeat it for "
+            "several."
+        ),
+    ] = field(default_factory=list)
+    bloom_fpp: Annotated[
+        float | None, _of_index(f"For all --bloom: {help_of(Bloom, 'fpp')} [default: 0.01]", "SHARE")
+    ] = None
+    value_list: Annotated[
+        list[str],
+        _of_index(
+            "Keep all distinct values of a column for each file: for columns with few of them, such as countries. "
+            "Repeat it for several."
+        ),
+    ] = field(default_factory=list)
+    value_list_max: Annotated[
+        int | None, _of_index(f"For all --value-list: {help_of(ValueList, 'max')} [default: 64]", "N")
+    ] = None
+    index_key: Annotated[
+        list[str],
+        _of_index(
+            "Master key for the indexes of some columns, for example stats=city,country. Whoever may use it can skip "
+            "files without being able to read the columns. By default, an index has the key of its column.",
+            "KEY=COLUMN,…",
+        ),
+    ] = field(default_factory=list)
+
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `seal` about indexes; None keeps those of the version before."""
+        return {"index": self._indexes() or None, "index_keys": column_keys(self.index_key, "--index-key") or None}
+
+    def _indexes(self) -> list[AnyIndex]:
+        if self.bloom_fpp is not None and not self.bloom:
+            raise BadOptionError("--bloom-fpp: there is no --bloom. Add --bloom COL, or remove this option.")
+        if self.value_list_max is not None and not self.value_list:
+            message = "--value-list-max: there is no --value-list. Add --value-list COL, or remove this option."
+            raise BadOptionError(message)
+        most: dict[str, Any] = {} if self.value_list_max is None else {"max": self.value_list_max}
+        fpp: dict[str, Any] = {} if self.bloom_fpp is None else {"fpp": self.bloom_fpp}
+        found: list[AnyIndex] = [MinMax(*self.min_max)] if self.min_max else []
+        found += [ValueList(*self.value_list, **most)] if self.value_list else []
+        return found + ([Bloom(*self.bloom, **fpp)] if self.bloom else [])
 
 
-def _of_group(group: Any) -> Iterator[inspect.Parameter]:  # noqa: ANN401 a dataclass
-    hints = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        default = field.default if field.default_factory is MISSING else field.default_factory()
-        yield _parameter(field.name, hints[field.name], default)
+@dataclass(frozen=True)
+class Opening:
+    """How a keystore's file is opened."""
 
+    password: Annotated[str, typer.Option(help="Reference to its password: env:NAME or file:PATH.")] = (
+        f"env:{PASSWORD_VARIABLE}"
+    )
+    kind: Annotated[str, typer.Option("--type", help="Type of the keystore.")] = "PKCS12"
+    provider_path: Annotated[Path | None, typer.Option(help=help_of(Keystore, "provider_path"))] = None
 
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:  # noqa: ANN401 of any type
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-
-
-GROUPS = {
-    "Look at a table, without a key": ("inspect", "snapshots", "delta-check", "hudi-check", "iceberg-check"),
-    "Keys": ("keys", "key-usage", "rotate"),
-    "Encrypt and copy": (
-        "plan",
-        "encrypt",
-        "rekey",
-        "decrypt",
-        "migrate-orc",
-        "delta-encrypt",
-        "delta-rotate",
-    ),
-    "Check": ("doctor", "verify", "seal", "report"),
-}
-_GROUP_OF = {name: title for title, names in GROUPS.items() for name in names}
-_ORDER = list(_GROUP_OF)
-_SPARK = tuple(field.name for field in fields(SparkChoice))
-_POINTER = "`pme-parquet --help` explains the options for Spark: {}."
-
-
-def arrange(app: typer.Typer) -> None:
-    """Puts each command into its group, and says which of them take the options for Spark."""
-    for command in app.registered_commands:
-        callback: Any = command.callback
-        name = command.name or callback.__name__.replace("_", "-")
-        command.name, command.rich_help_panel = name, _GROUP_OF[name]
-        if set(_SPARK) <= set(inspect.signature(callback).parameters):
-            command.epilog = _POINTER.format(", ".join(f"`--{option}`" for option in _SPARK))
-    for group in app.registered_groups:
-        group.rich_help_panel = _GROUP_OF[str(group.name)]
-    app.registered_commands.sort(key=lambda command: _ORDER.index(str(command.name)))
-
-
-def of_spark() -> str:
-    """The options for Spark, as Markdown."""
-    hints = get_type_hints(SparkChoice, include_extras=True)
-    lines = [_line(field.name, hints[field.name].__metadata__[0]) for field in fields(SparkChoice)]
-    return "\n\n".join(["Commands that start Spark also take:", *lines])
-
-
-def _line(name: str, option: Any) -> str:  # noqa: ANN401 typer does not name its type
-    names = ", ".join(f"`{one}`" for one in dict.fromkeys((f"--{name}", *option.param_decls)))
-    metavar = f" {option.metavar}" if option.metavar else ""
-    return f"{names}{metavar}: {option.help}"
+    def keystore(self, path: Path) -> Keystore:
+        """The keystore in a file, which need not exist yet."""
+        return Keystore(path, parse_reference(self.password, "--password"), self.kind, self.provider_path)

@@ -1,59 +1,68 @@
-"""`pme-parquet inspect`, `delta-check`, `hudi-check` and `iceberg-check`. This module imports nothing that is slow."""
+"""`pme-parquet inspect`, `snapshots`, `hudi-check` and `iceberg-check`: tables without Spark."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pme_parquet._checks.delta import check
-from pme_parquet._checks.hudi import check as check_hudi
-from pme_parquet._checks.iceberg import check as check_iceberg
-from pme_parquet._cli.output import FINDING, print_result
-from pme_parquet._inspect import inspect
+from pme_parquet import _inspect as inspecting
+from pme_parquet import _snapshots as listing
+from pme_parquet._checks import hudi, iceberg
+from pme_parquet._cli.commands import Answer, Call, command
+from pme_parquet._cli.output import FINDING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pyspark.sql import SparkSession
-
-    from pme_parquet._arguments import KmsLike
     from pme_parquet._checks.results import CheckResult
 
 
-def look(path: str, storage_options: Mapping[str, Any] | None = None, *, as_json: bool) -> None:
-    """Prints what `inspect` finds. Exit 1 if something is wrong."""
-    report = inspect(path, storage_options=storage_options, progress=True)
-    print_result(report, report.to_dict(), as_json=as_json)
-    if report.findings:
-        raise SystemExit(FINDING)
+@command(inspecting.inspect)
+def inspect(call: Call) -> Answer:
+    """Show which keys protect what, without any key: `pme-parquet inspect s3://bucket/people`.
+
+    It also shows what the snapshots of a table state. No seal is checked; `pme-parquet verify` checks it.
+
+    Exit 1 if something is wrong: plaintext among encrypted files, a damaged file, missing key material, or files that
+    differ from the newest snapshot.
+    """
+    report = call()
+    return Answer(report, report.to_dict(), FINDING if report.findings else 0)
 
 
-def look_at_delta(
-    path: str,
-    columns: list[str] | None,
-    storage_options: Mapping[str, Any] | None = None,
-    *,
-    as_json: bool,
-    spark: SparkSession | None = None,
-    kms: KmsLike | None = None,
-) -> None:
-    """Prints what `check` finds. Exit 1 if anything is readable, or was not looked at."""
-    found = check(path, columns=columns or None, storage_options=storage_options, spark=spark, kms=kms)
-    _answer(found, as_json=as_json)
+@command(listing.snapshots)
+def snapshots(call: Call) -> Answer:
+    """List the versions of a sealed table, without any key: `pme-parquet snapshots s3://bucket/people`.
+
+    No seal is checked; `pme-parquet verify` checks it.
+
+    Exit 1 if a version is damaged or missing, or does not follow the one before it.
+    """
+    found = call()
+    return Answer(found, found.to_dict(), FINDING if found.problems else 0)
 
 
-def look_at_hudi(
-    path: str, columns: list[str] | None, storage_options: Mapping[str, Any] | None, *, as_json: bool
-) -> None:
-    """As `look_at_delta`."""
-    _answer(check_hudi(path, columns=columns or None, storage_options=storage_options), as_json=as_json)
+@command(hudi.check)
+def hudi_check(call: Call) -> Answer:
+    """Show what anyone can read of a Hudi table's protected columns: `pme-parquet hudi-check s3://bucket/people`.
+
+    It searches data files, log files, the timeline, and the metadata table's statistics and indexes. No value is
+    printed.
+
+    Exit 1 if something is readable, or could not be looked at.
+    """
+    return of_check(call())
 
 
-def look_at_iceberg(path: str, storage_options: Mapping[str, Any] | None, *, as_json: bool) -> None:
-    """As `look_at_delta`."""
-    _answer(check_iceberg(path, storage_options=storage_options), as_json=as_json)
+@command(iceberg.check)
+def iceberg_check(call: Call) -> Answer:
+    """Show what anyone can read of an Iceberg table: `pme-parquet iceberg-check s3://bucket/warehouse/db/people`.
+
+    It finds tables whose catalog ignores `encryption.key-id`, and single files in plaintext. No value is printed. It
+    needs the package fastavro: `pip install fastavro`.
+
+    Exit 1 if something is readable, or could not be looked at.
+    """
+    return of_check(call())
 
 
-def _answer(found: CheckResult, *, as_json: bool) -> None:
-    print_result(found, found.to_dict(), as_json=as_json)
-    if not found.ok:
-        raise SystemExit(FINDING)
+def of_check(found: CheckResult) -> Answer:
+    """Exit 1 if anything is readable, or was not looked at."""
+    return Answer(found, found.to_dict(), 0 if found.ok else FINDING)

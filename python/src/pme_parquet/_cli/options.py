@@ -1,4 +1,4 @@
-"""The options of a command: as a user types them, from files, and as the package and fsspec take them.
+"""The options of a command: as a user types them, from files, and as the package and fsspec take them; and their help.
 
 The user's own file of options applies to every command. It may name classes and places of keys, so it is never looked
 for in the current directory, where others may have put one, and never taken from a file that others can change.
@@ -6,8 +6,10 @@ for in the current directory, where others may have put one, and never taken fro
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pme_parquet._audience import COMMANDS
 from pme_parquet._display.words import printable
 from pme_parquet._encryption import Encryption
 from pme_parquet._kms.keystore import PASSWORD_VARIABLE
@@ -49,24 +52,38 @@ def pairs(texts: Iterable[str], where: str) -> dict[str, str]:
 
 
 def column_keys(texts: list[str], where: str = "--column-key") -> dict[str, list[str]]:
-    """The columns of each master key, from --column-key or an option like it."""
+    """The columns of each master key."""
     columns: dict[str, list[str]] = {}
-    for text in texts:
-        for key, names in _json_or(text, lambda text: _column_key(text, where), where):
-            columns.setdefault(key, []).extend(_columns(key, names, where))
+    for key, value in _each(texts, where, lambda text: [column.strip() for column in text.split(",")]):
+        names = [value] if isinstance(value, str) else value
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise BadOptionError(
+                f"{where}: the columns of key '{printable(key)}' are neither a name nor a list of names. Write it as "
+                f'{where} \'{{"KEY": ["COLUMN"]}}\'.'
+            )
+        columns.setdefault(key, []).extend(names)
     return columns
 
 
-def master_keys(texts: list[str]) -> dict[str, str] | None:
-    """The new name of each master key, from --master-key."""
-    found = dict(pair for text in texts for pair in _json_or(text, _master_key, "--master-key"))
+def master_keys(texts: list[str], where: str = "--master-key") -> dict[str, str]:
+    """The new name of each master key."""
+    found = dict(_each(texts, where, str))
     for old, new in found.items():
         if not isinstance(new, str):
             raise BadOptionError(
-                f"--master-key: the new key of '{printable(old)}' is not a name. Write it as --master-key "
-                '\'{"OLD": "NEW"}\'.'
+                f"{where}: the new key of '{printable(old)}' is not a name. Write it as {where} '{{\"OLD\": \"NEW\"}}'."
             )
-    return found if texts else None
+    return found
+
+
+def _each(texts: list[str], where: str, read: Callable[[str], Any]) -> Iterator[tuple[str, Any]]:
+    """The entries of JSON objects and of NAME=VALUE arguments."""
+    for text in texts:
+        if text.lstrip().startswith("{"):
+            yield from _json(text, where).items()
+        else:
+            name, value = pair(text, where)
+            yield name, read(value)
 
 
 def in_file(path: Path | None, where: str = "--options-file") -> dict[str, str]:
@@ -109,25 +126,6 @@ def refusing_secrets(options: dict[str, str], where: str) -> dict[str, str]:
     return options
 
 
-def _column_key(text: str, where: str) -> tuple[str, list[str]]:
-    key, columns = pair(text, where)
-    return key, [column.strip() for column in columns.split(",")]
-
-
-def _columns(key: str, names: Any, where: str) -> list[str]:  # noqa: ANN401 of JSON
-    names = [names] if isinstance(names, str) else names
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise BadOptionError(
-            f"{where}: the columns of key '{printable(key)}' are neither a name nor a list of names. Write it as "
-            f'{where} \'{{"KEY": ["COLUMN"]}}\'.'
-        )
-    return names
-
-
-def _master_key(text: str) -> tuple[str, str]:
-    return pair(text, "--master-key")
-
-
 def pair(text: str, where: str) -> tuple[str, str]:
     """Name and value of a NAME=VALUE argument."""
     name, equals, value = text.partition("=")
@@ -135,11 +133,6 @@ def pair(text: str, where: str) -> tuple[str, str]:
         # Not repeated: it may be a secret.
         raise typer.BadParameter("a value is not of the form NAME=VALUE.", param_hint=where)
     return name.strip(), value.strip()
-
-
-def _json_or(text: str, pair: Callable[[str], tuple[str, Any]], where: str) -> Iterator[tuple[str, Any]]:
-    """The pairs of a JSON object, or else the single pair."""
-    yield from _json(text, where).items() if text.lstrip().startswith("{") else [pair(text)]
 
 
 def _json(text: str, where: str) -> dict[str, Any]:
@@ -204,16 +197,6 @@ def _refused(where: str, why: str, remedy: str) -> BadOptionError:
     return BadOptionError(f"{where}: the configuration file is not used: {why}. {remedy}")
 
 
-StorageOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--storage-option",
-        metavar="NAME=VALUE",
-        help="An option of fsspec for the storage, for example endpoint_url=http://127.0.0.1:9000, or "
-        "secret=env:NAME. A secret must be a reference: env:NAME or file:PATH. Repeat it for several options.",
-    ),
-]
-
 # Options of s3fs, adlfs and gcsfs whose values are secrets.
 _STORAGE_SECRETS = frozenset(
     {
@@ -233,37 +216,67 @@ _LOGINS = frozenset({"anon", "browser", "cache", "cloud", "google_default"})
 _WORDS = {"true": True, "false": False}
 
 
-def storage_options(texts: list[str] | None) -> dict[str, Any] | None:
-    """The options as fsspec takes them; a name with a dot is one of a dict. None without any.
+def storage_options(texts: list[str], where: str = "--storage-option") -> dict[str, Any]:
+    """The options as fsspec takes them; a name with a dot is one of a dict.
 
     Raises:
         SecretInOptionError: a secret is written out, which every process of the machine can see.
     """
-    if not texts:
-        return None
     made: dict[str, Any] = {}
     for text in texts:
-        name, value = pair(text, "--storage-option")
+        name, value = pair(text, where)
         *outer, last = name.split(".")
         inner = made
         for part in outer:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                message = f"--storage-option {name}: {part} has a value of its own. Give one of the two."
-                raise BadOptionError(message)
-        inner[last] = _storage_value(name, last, value)
+                raise BadOptionError(f"{where} {name}: {part} has a value of its own. Give one of the two.")
+        if value.startswith(("env:", "file:")) or (last.lower() in _STORAGE_SECRETS and value not in _LOGINS):
+            inner[last] = parse_reference(value, f"{where} {name}")
+        else:
+            inner[last] = _WORDS.get(value, value)
     return made
 
 
-def _storage_value(name: str, last: str, value: str) -> Any:  # noqa: ANN401 whatever fsspec takes
-    if value.startswith(("env:", "file:")) or (last.lower() in _STORAGE_SECRETS and value not in _LOGINS):
-        return parse_reference(value, f"--storage-option {name}")
-    return _WORDS.get(value, value)
+_SECTION = re.compile(r"^(?:Args|Attributes):\n((?: .*\n?|\n)*)", re.MULTILINE)
+_ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
+# A name in backticks, maybe with a value, or a text in quotes.
+_CODE = re.compile(r'`(?:([\w.]+)(=[^`]*)?|"([^`]*)")`')
 
 
+def help_of(function: Callable[..., Any], name: str, options: Mapping[str, str] | None = None) -> str:
+    """The help of the option for a parameter.
+
+    Args:
+        function: a function, or a class, whose docstring describes the parameter.
+        name: of the parameter.
+        options: how the command line calls parameters.
+    """
+    text = dict(_entries(function))[name].removeprefix("whether to ")
+    text = _CODE.sub(lambda found: _code(found, COMMANDS | dict(options or {})), text)
+    return text[0].upper() + text[1:]
+
+
+def _entries(function: Callable[..., Any]) -> list[tuple[str, str]]:
+    section = _SECTION.search(inspect.getdoc(function) or "")
+    return [(name, " ".join(text.split())) for name, text in _ENTRY.findall(section[1] if section else "")]
+
+
+def _code(found: re.Match[str], options: Mapping[str, str]) -> str:
+    name, value, quoted = found.groups()
+    if quoted is not None:
+        return f"`{quoted}`"
+    return f"`{options[name]}{value or ''}`" if name in options else found[0]
+
+
+_KEYS = {"footer_key": "--footer-key", "column_keys": "--column-key"}
 _PANEL = "Keys and options of the format"
 _KEYSTORE = "keystore"
 _PASSWORD = "kms.keystore.password"  # noqa: S105 the name of an option
+
+
+def _option(text: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 typer does not name its type
+    return typer.Option(*names, help=text, rich_help_panel=_PANEL, **more)
 
 
 @dataclass(frozen=True)
@@ -272,38 +285,28 @@ class Given:
 
     keystore: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help=f"A Java keystore with the master keys. Its password is in {PASSWORD_VARIABLE}, unless "
+        _option(
+            f"A Java keystore with the master keys. Its password is in {PASSWORD_VARIABLE}, unless "
             "kms.keystore.password says otherwise.",
-            rich_help_panel=_PANEL,
+            metavar="FILE",
         ),
     ] = None
     kms: Annotated[
         str | None,
-        typer.Option(
-            help="The KMS: keystore, static, vault, aws, gcp, azure, hadoop, or a class name.",
-            envvar="PME_KMS",
-            rich_help_panel=_PANEL,
-        ),
+        _option("The KMS: keystore, static, vault, aws, gcp, azure, hadoop, or a class name.", envvar="PME_KMS"),
     ] = None
     option: Annotated[
         list[str],
-        typer.Option(
+        _option(
+            "An option of the format, for example kms.keystore.path=keys.p12. Repeat it for several options.",
             "--option",
             "-o",
             metavar="NAME=VALUE",
-            help="An option of the format, for example kms.keystore.path=keys.p12. Repeat it for several options.",
-            rich_help_panel=_PANEL,
         ),
     ] = field(default_factory=list)
     options_file: Annotated[
         Path | None,
-        typer.Option(
-            help="A file with options: a JSON object, or lines NAME=VALUE.",
-            envvar="PME_OPTIONS_FILE",
-            rich_help_panel=_PANEL,
-        ),
+        _option("A file with options: a JSON object, or lines NAME=VALUE.", envvar="PME_OPTIONS_FILE"),
     ] = None
 
     def options(self) -> dict[str, str]:
@@ -329,29 +332,16 @@ class Given:
 class WriteKeys:
     """Which keys a write encrypts with."""
 
-    footer_key: Annotated[
-        str | None,
-        typer.Option(
-            help=("Master key of the footer and of columns without a key of their own."), rich_help_panel=_PANEL
-        ),
-    ] = None
+    footer_key: Annotated[str | None, _option(help_of(Encryption, "footer_key"))] = None
     column_key: Annotated[
         list[str],
-        typer.Option(
+        _option(
+            "Master key and its columns, for example pii=ssn,address.* Use a JSON object if names contain = or "
+            "commas. Repeat it for several keys.",
             metavar="KEY=COLUMN,…",
-            help=(
-                "Master key and its columns, for example pii=ssn,address.* Use a JSON object if names contain = or "
-                "commas. Repeat it for several keys."
-            ),
-            rich_help_panel=_PANEL,
         ),
     ] = field(default_factory=list)
-    uniform_key: Annotated[
-        str | None,
-        typer.Option(
-            help=("One master key for everything, instead of --footer-key and --column-key."), rich_help_panel=_PANEL
-        ),
-    ] = None
+    uniform_key: Annotated[str | None, _option(help_of(Encryption, "uniform_key", _KEYS))] = None
 
     def encryption(self, options: Mapping[str, str]) -> Encryption:
         """The encryption that these keys and options of a write describe."""
@@ -375,17 +365,6 @@ class Typed(Encryption):
 
     def _kms_options(self) -> dict[str, str]:
         return kms_options(self.typed)
-
-
-@dataclass(frozen=True)
-class TypedKms:
-    """A KMS given by its options."""
-
-    typed: Mapping[str, str]
-
-    def options(self) -> dict[str, str]:
-        """The options of the format, for reading and writing."""
-        return dict(self.typed)
 
 
 def kms_options(options: Mapping[str, str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from pme_parquet._display.content import Showable
 from pme_parquet._display.words import printable
@@ -147,6 +147,11 @@ def print_result(shown: object, document: object, *, as_json: bool) -> None:
         put(str(shown))
 
 
+def printable_lines(shown: object) -> str:
+    """The text of a result, whose lines may contain names that others chose."""
+    return "\n".join(map(printable, str(shown).splitlines()))
+
+
 def put(text: str) -> None:
     """Writes to stdout. A reader such as `head` may close it early: the exit code stays the same."""
     try:
@@ -158,10 +163,3 @@ def put(text: str) -> None:
         if not isinstance(failed, BrokenPipeError):
             message = f"pme-parquet: the result cannot be written to stdout: {failed.strerror}. Redirect it elsewhere."
             raise CommandFailedError(message, WRONG_USE) from None
-
-
-def fail_partly(failed: PmeError, shown: object, report: dict[str, Any], *, as_json: bool) -> NoReturn:
-    """Prints the report of all files and the reason of the first failure; exit 3 if the KMS is the reason, else 1."""
-    print_result(shown, report | document(failed), as_json=as_json)
-    write_error(message_of(failed))
-    raise SystemExit(KMS_REFUSED if code(failed) == KMS_REFUSED else FINDING) from None

@@ -33,53 +33,39 @@ _MOST_LINES = 12
 _INTERRUPTED = "Interrupted while Spark was starting. Nothing was done. Run it again."
 
 
+def _option(text: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 typer does not name its type
+    return typer.Option(*names, help=text, hidden=True, **more)
+
+
 @dataclass(frozen=True)
 class SparkChoice:
     """Which Spark runs the command. The help of each command points to that of `pme-parquet`, which explains them."""
 
-    master: Annotated[str, typer.Option(help="Spark master URL.", envvar="PME_MASTER", hidden=True)] = "local[*]"
+    master: Annotated[str, _option("Spark master URL.", envvar="PME_MASTER")] = "local[*]"
     conf: Annotated[
         list[str],
-        typer.Option(
+        _option(
+            "A Spark setting, for example spark.hadoop.fs.s3a.endpoint=… Repeat it for several settings.",
             metavar="NAME=VALUE",
-            help="A Spark setting, for example spark.hadoop.fs.s3a.endpoint=… Repeat it for several settings.",
-            hidden=True,
         ),
     ] = field(default_factory=list)
     packages: Annotated[
         str | None,
-        typer.Option(
-            help=(
-                "Maven coordinates of packages that Spark loads, for example org.apache.hadoop:hadoop-aws:3.4.2 for "
-                "s3a://."
-            ),
-            hidden=True,
+        _option(
+            "Maven coordinates of packages that Spark loads, for example org.apache.hadoop:hadoop-aws:3.4.2 for s3a://."
         ),
     ] = None
-    verbose: Annotated[
-        bool,
-        typer.Option(
-            "--verbose",
-            help="Show the Spark log, and the traceback of unexpected errors.",
-            hidden=True,
-        ),
-    ] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress.", hidden=True)] = False
-
-    @property
-    def progress(self) -> bool:
-        """Whether to show progress: a bar on a terminal, lines elsewhere."""
-        return not self.quiet
+    verbose: Annotated[bool, _option("Show the Spark log, and the traceback of unexpected errors.", "--verbose")] = (
+        False
+    )
+    quiet: Annotated[bool, _option("Hide progress.", "--quiet", "-q")] = False
 
     def settings(self) -> dict[str, str]:
         """Spark settings; a later setting wins."""
-        local = {"spark.driver.host": _HOME, "spark.driver.bindAddress": _HOME} if self._is_local else {}
+        is_local = self.master.startswith("local")
+        local = {"spark.driver.host": _HOME, "spark.driver.bindAddress": _HOME} if is_local else {}
         packages = {"spark.jars.packages": self.packages} if self.packages else {}
         return {"spark.master": self.master} | _QUIET | local | packages | pairs(self.conf, "--conf")
-
-    @property
-    def _is_local(self) -> bool:
-        return self.master.startswith("local")
 
 
 @contextmanager
@@ -139,11 +125,11 @@ def _start(settings: dict[str, str], choice: SparkChoice) -> SparkSession:
     conf = SparkConf()
     for name, value in getattr(builder, "_options", {}).items():
         conf.set(name, value)
-    chatter = Chatter(shown=choice.verbose)
+    printed = DriverOutput(shown=choice.verbose)
     starting = Starting()
     try:
         with starting.watched():
-            gateway: Any = launch_gateway(conf=conf, popen_kwargs={"stderr": chatter.file})  # type: ignore[no-untyped-call]
+            gateway: Any = launch_gateway(conf=conf, popen_kwargs={"stderr": printed.file})  # type: ignore[no-untyped-call]
         SparkContext(conf=conf, gateway=gateway)
         spark = builder.getOrCreate()
     except BaseException as failed:
@@ -152,13 +138,13 @@ def _start(settings: dict[str, str], choice: SparkChoice) -> SparkSession:
             raise KeyboardInterrupt(_INTERRUPTED) from None
         if not isinstance(failed, Exception):
             raise
-        lines = chatter.last(_MOST_LINES) or [_in_short(failed)]
+        lines = printed.last(_MOST_LINES) or [_in_short(failed)]
         remedy = "Check --master, --conf and --packages, and that java is JDK 17."
         message = "\n".join([f"pme-parquet: Spark did not start; its last output gives the reason. {remedy}", *lines])
         raise UnsupportedError(message) from failed
     if not choice.verbose:
         _hush(spark)
-    chatter.show()
+    printed.show()
     return spark
 
 
@@ -187,7 +173,7 @@ def _in_short(failed: Exception) -> str:
 _KEPT = 400
 
 
-class Chatter:
+class DriverOutput:
     """Reads a pipe to its end.
 
     Attributes:

@@ -66,6 +66,10 @@ class Keystore(Brief):
     def create(self, aliases: Sequence[str], *, bits: int = 256) -> Keystore:
         """Create the file with new random AES keys. An existing file is an error.
 
+        Args:
+            aliases: names of the keys to create.
+            bits: length of the keys: 128, 192 or 256.
+
         Raises:
             BadOptionError: the file exists or cannot be created, or a name cannot be used.
         """
@@ -77,6 +81,10 @@ class Keystore(Brief):
         """Add new random AES keys to the file, either all or none. Existing keys do not change.
 
         The file is locked while keys are added, so that concurrent calls do not lose keys. Links are followed.
+
+        Args:
+            aliases: names of the keys to create.
+            bits: length of the keys: 128, 192 or 256.
 
         Raises:
             BadOptionError: a name exists or cannot be used, or the file cannot be changed.

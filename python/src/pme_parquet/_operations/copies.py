@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pme_parquet._arguments import options_of, path_of
 from pme_parquet._audience import Words
 from pme_parquet._encryption import Encryption, encryption_of
-from pme_parquet._operations.operation import Operation, error_of
+from pme_parquet._operations.operation import Operation, error_of, result_of
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ def encrypt_in_place(
     """
     encryption = Operation(spark, Words("pme.encrypt"), "TableCopies", "encryptInPlace")
     done = encryption.run(source, reading, writing, progress=progress, interrupted=_RESUMABLE)
-    made = done.made()
-    failed = tuple(FailedFile(one.file(), one.condition(), one.message()) for one in done.failed())
-    report = Copied(made.files(), made.rows(), made.pages(), made.bytes(), done.already(), failed)
+    failed = tuple(result_of(FailedFile, one) for one in done.failed())
+    report = result_of(Copied, done.made(), already=done.already(), failed=failed)
     if failed:
         count = len(failed) + report.files + report.already
         others = (
@@ -237,4 +236,4 @@ def _copied(
 ) -> Copied:
     copy = Operation(spark, Words(f"pme.{what}"), "TableCopies", what)
     done = copy.run(copy.path(source), copy.path(target), *arguments, progress=progress, interrupted=_NO_TARGET)
-    return Copied(done.files(), done.rows(), done.pages(), done.bytes())
+    return result_of(Copied, done, already=0, failed=())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import joined, path_of
 from pme_parquet._display.words import number
-from pme_parquet._encryption import column_keys_text
 from pme_parquet._operations.operation import Operation, result_of
 from pme_parquet._operations.sealing import own_options
 
@@ -94,8 +93,7 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
         PmeError: something is wrong with the arguments, the keys or the storage.
     """
     export = Operation(spark, _WHERE, "seal.XskipperExport", "write")
-    own = own_options(_WHERE, verify_key=verify_key, location=location)
-    own |= {} if index_keys is None else {"indexKeys": column_keys_text(index_keys, f"{_WHERE}(index_keys)")}
+    own = own_options(_WHERE, verify_key=verify_key, location=location, index_keys=index_keys)
     reading = joined(own, export.reading(kms, options), _WHERE)
     where = path_of(target, f"{_WHERE}(target)")
     done = export.run(

@@ -154,8 +154,16 @@ def plan(df: DataFrame, enc: Encryption, *, partition_by: str | Sequence[str] = 
     return planned(df, encryption_of(enc, Words("pme.plan")).options(), names_of(partition_by))
 
 
-def frame_to_plan(spark: SparkSession, path: PathLike) -> DataFrame:
-    """A plaintext table as a frame, to plan its write.
+def plan_of_table(
+    spark: SparkSession, path: PathLike, enc: Encryption, *, partition_by: str | Sequence[str] = ()
+) -> Plan:
+    """The plan of a write of what is in a plaintext table.
+
+    Args:
+        spark: a classic session.
+        path: a table's directory, with its partitions, or one file.
+        enc: how to encrypt what is written.
+        partition_by: columns to partition the new table by.
 
     Raises:
         BadOptionError: the table's footers are already encrypted.
@@ -163,10 +171,11 @@ def frame_to_plan(spark: SparkSession, path: PathLike) -> DataFrame:
     table = path_of(path, "plan")
     install_errors()
     try:
-        return spark.read.parquet(table)
+        df = spark.read.parquet(table)
     except NoKeyError as failed:
         message = (
             f"{table}: no write of it can be planned: it is already encrypted. pme-parquet inspect shows which keys "
             "protect it; with keys, key-usage shows which columns."
         )
         raise BadOptionError(message) from failed
+    return plan(df, enc, partition_by=partition_by)

@@ -11,7 +11,7 @@ from pme_parquet._audience import Words
 from pme_parquet._display.words import number, size
 from pme_parquet._encryption import Encryption, encryption_of
 from pme_parquet._kms.secrets import SecretReference
-from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.operation import Operation, result_of
 from pme_parquet._operations.sealing import Sealed
 from pme_parquet._operations.sealing import seal as seal_table
 from pme_parquet._plan import Plan, Refusal, plan_of
@@ -187,7 +187,7 @@ def migrate_orc(  # noqa: PLR0913 source and target, their keys, and what is ask
         seal: whether to seal the target at the end (`pme.seal`). If the call stops after the target has appeared, seal
             the target with `pme.seal`: the same call would say that it is not empty.
         signing: the key to sign the seal with.
-        dry_run: whether to return what the call would do, and write nothing. Footers are opened with their keys.
+        dry_run: whether to only plan, and write nothing. Footers are opened with their keys.
         progress: whether to show progress; by default on a terminal and in a notebook.
 
     Raises:
@@ -209,7 +209,7 @@ def migrate_orc(  # noqa: PLR0913 source and target, their keys, and what is ask
         # A file that somebody else puts there is one too many.
         files = done.files()
         sealed = seal_table(spark, target, options=_kms_of(writing), signing=signing, expect=files, progress=progress)
-    return Migrated(done.files(), done.rows(), done.bytes(), done.already(), sealed)
+    return result_of(Migrated, done, sealed=sealed)
 
 
 def _kms_of(writing: dict[str, str]) -> dict[str, str]:

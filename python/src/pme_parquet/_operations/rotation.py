@@ -112,7 +112,7 @@ def rotate(  # noqa: PLR0913 each is another detail of old and new keys
         new_kms: the new KMS, if keys move to another one.
         master_keys: old master keys and their new ones. Keys under other master keys do not change, and an old master
             key that wraps no key of the table is an error. Without this argument, each key is wrapped with the newest
-            version of its own master key, or with `new_kms` with the master key of the same name there.
+            version of its own master key, or in a new KMS with the master key of the same name there.
         key_material: moves key material into files (`internal`) or to separate files (`external`). With
             `master_keys={}` nothing else changes.
         dry_run: check every file, but write nothing.

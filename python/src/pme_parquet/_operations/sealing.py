@@ -148,7 +148,10 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
     """
     sealing = Operation(spark, _WHERE, "seal.Sealing", "seal")
     requests = requests_of(index, _WHERE)
-    own = own_options(_WHERE, signing, verify_key, location) | _of_indexes(index, index_keys)
+    own = own_options(_WHERE, signing, verify_key, location, index_keys)
+    # Whoever asks for an index of a class allows that class by it.
+    classes = classes_of(index)
+    own |= {} if classes is None else {"indexClasses": classes}
     reading = joined(own, sealing.reading(kms, options), _WHERE)
     confirmed = _confirmed(expect)
     done = sealing.run(sealing.path(path), reading, requests, confirmed, progress=progress, interrupted=whole_or_not())
@@ -183,15 +186,12 @@ def changes_to_seal(  # noqa: PLR0913 as `seal`
     return list(review.call(review.path(path), joined(own, review.reading(None, options), _WHERE)))
 
 
-def _of_indexes(index: Sequence[AnyIndex] | None, index_keys: ColumnKeys | str | None) -> dict[str, str]:
-    """The options about indexes. Whoever asks for an index of a class allows that class by it."""
-    own = {} if index_keys is None else {"indexKeys": column_keys_text(index_keys, f"{_WHERE}(index_keys)")}
-    classes = classes_of(index)
-    return own if classes is None else own | {"indexClasses": classes}
-
-
 def own_options(
-    where: str, signing: str | None = None, verify_key: object = None, location: PathLike | None = None
+    where: str,
+    signing: str | None = None,
+    verify_key: object = None,
+    location: PathLike | None = None,
+    index_keys: ColumnKeys | str | None = None,
 ) -> dict[str, str]:
     """The arguments of a function that are options of the format."""
     own: dict[str, str] = {}
@@ -201,6 +201,8 @@ def own_options(
         own["verifyKey"] = str(require_reference(verify_key, f"{where}(verify_key)"))
     if location is not None:
         own["snapshotLocation"] = path_of(location, f"{where}(location)")
+    if index_keys is not None:
+        own["indexKeys"] = column_keys_text(index_keys, f"{where}(index_keys)")
     return own
 
 

@@ -39,7 +39,8 @@ class Sample:
 
     Attributes:
         files: the fraction of files; at least one file is opened.
-        pages: the fraction of data pages in them. All other modules are opened, including the headers of all pages.
+        pages: the fraction of data pages in these files. All other modules are opened, including the headers of all
+            pages.
         seed: random seed.
     """
 

@@ -45,8 +45,8 @@ def report(  # noqa: PLR0913 all settings of a report
         pme.report("people", "people.html", spark=spark, kms=keys)       # and what keys show
 
     Args:
-        path: a table's directory, with its partitions, or one file; as `pme.inspect` takes it, and with `spark` as
-            Spark takes it too.
+        path: a table's directory, with its partitions, or one file; as `pme.inspect` takes it, and with a
+            session as Spark takes it, too.
         out: the local file to write. An existing file is replaced in one step.
         spark: a classic session. What is seen without keys is read with its settings of file systems, too, as by
             `pme.inspect`.
