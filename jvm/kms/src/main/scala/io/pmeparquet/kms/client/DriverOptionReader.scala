@@ -3,31 +3,27 @@ package io.pmeparquet.kms.client
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
-import java.security.MessageDigest
-import java.util.{Base64, Locale}
-
-import scala.collection.mutable
+import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.hadoop.security.UserGroupInformation
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference, SecretResolver}
 import io.pmeparquet.keys.FileContent
 import io.pmeparquet.options.{Level, OptionSpec, OptionValues, PmeOptions}
 
 /**
- * What options say of a KMS, with the files and secrets that they name.
+ * Reads the options of a KMS on the driver, with the files and secrets that they name.
  *
  * @param conf the configuration that the KMS gets
  * @param withheldNames names of options that a KMS must not find there
  */
-private[pmeparquet] final class ConfiguredValues(
+private[pmeparquet] final class DriverOptionReader(
     values: OptionValues,
     conf: Configuration,
     secrets: SecretResolver,
     withheldNames: Set[String]
-) extends DriverValues {
+) extends KmsOptionReader {
 
   override def text(option: OptionSpec): Option[String] =
     if (option.values.nonEmpty) Some(values.choice(option)) else values.text(option).orElse(option.default)
@@ -50,7 +46,7 @@ private[pmeparquet] final class ConfiguredValues(
       val status = fs.getFileStatus(file)
       if (status.isDirectory) throw PmeErrors.fileIsDirectory(where)
       val length = status.getLen
-      if (length > ConfiguredValues.MaxFileBytes)
+      if (length > DriverOptionReader.MaxFileBytes)
         throw unusable(s"it is $length bytes long, too long for a file of keys or certificates", null)
       val stream = fs.open(file)
       try {
@@ -64,8 +60,11 @@ private[pmeparquet] final class ConfiguredValues(
     }
   }
 
-  /** parquet-java puts the token itself into the Hadoop configuration. Only there it may stand in plain text. */
-  override def accessToken: Secret = values.find(PmeOptions.AccessToken) match {
+  /**
+   * What parquet-java passes to a client as its access token. parquet-java puts the token itself into the Hadoop
+   * configuration. Only there it may stand in plain text.
+   */
+  def accessToken: Secret = values.find(PmeOptions.AccessToken) match {
     case None => new Secret(PmeOptions.AccessToken.default.get)
     case Some(found) if found.value == PmeOptions.AccessToken.default.get => new Secret(found.value)
     case Some(found) if found.level == Level.HadoopConf && !isReference(found.value) =>
@@ -75,75 +74,21 @@ private[pmeparquet] final class ConfiguredValues(
 
   private def isReference(value: String) = SecretReference.Kinds.exists(kind => value.startsWith(kind + ":"))
 
-  override def identity: String = ConfiguredValues.identityOf(conf)
+  /** A digest of all that a client could look at: the configuration with the options, and the user. */
+  def identity: String = ConfigurationDigest.of(conf)
 
-  // A job's configuration has these options, some under lower-case names.
-  override def withheld: Map[String, Option[String]] = withheldNames
+  /**
+   * What a table's definition would put into the configuration, and the value that replaces it, if any. A job's
+   * configuration has these options, some under lower-case names.
+   */
+  def withheld: Map[String, Option[String]] = withheldNames
     .flatMap(name => Seq(name, name.toLowerCase(Locale.ROOT)))
     .map(name => name -> Option(conf.get(name)))
     .toMap
 }
 
-private[pmeparquet] object ConfiguredValues {
-  private val MaxFileBytes = 16 * 1024 * 1024
-
-  /** A digest of the user and of all settings that a KMS could look at. */
-  def identityOf(conf: Configuration): String = digestOf(conf, Nil)(_ => false)
-
-  /**
-   * The same without settings that differ from task to task of one job.
-   *
-   * @param more names of settings that count whatever they are
-   */
-  def identityOfJob(conf: Configuration, more: Seq[String]): String = digestOf(conf, more)(isOfTask)
-
-  private def digestOf(conf: Configuration, more: Seq[String])(isLeftOut: String => Boolean) = {
-    val entries = mutable.ArrayBuffer.empty[(String, String)]
-    val iterator = conf.iterator()
-    while (iterator.hasNext) {
-      val entry = iterator.next()
-      if (!isSparks(entry.getKey) && !isLeftOut(entry.getKey))
-        // With the settings that its value refers to in their places.
-        entries += entry.getKey -> String.valueOf(conf.get(entry.getKey))
-    }
-    more.foreach(name => entries += name -> String.valueOf(conf.get(name)))
-    val digest = MessageDigest.getInstance("SHA-256")
-    // A length before each text, so that no text can look like another entry.
-    def add(text: String): Unit = {
-      val bytes = text.getBytes(UTF_8)
-      digest.update(s"${bytes.length}:".getBytes(UTF_8))
-      digest.update(bytes)
-    }
-    add(UserGroupInformation.getCurrentUser.toString)
-    entries.sorted.foreach { case (name, value) =>
-      add(name)
-      add(value)
-    }
-    Base64.getEncoder.encodeToString(digest.digest())
-  }
-
-  // Spark's own settings change between steps of a query, and do not concern a KMS.
-  private def isSparks(name: String) = name.startsWith("spark.sql.") || name == "returning_batch"
-
-  private def isOfTask(name: String) =
-    OfTasks.contains(name) || BeginningsOfTasks.exists(name.startsWith) || HiveSettings.areTables(name)
-
-  private val OfTasks = Set(
-    "mapreduce.job.id",
-    "mapreduce.job.application.attempt.id",
-    // Spark reads each partition of a Hive table from another directory.
-    "mapreduce.input.fileinputformat.inputdir",
-    "mapreduce.output.fileoutputformat.outputdir",
-    "mapred.input.dir",
-    "mapred.job.id",
-    "mapred.output.dir",
-    "mapred.tip.id",
-    "parquet.read.filter",
-    "parquet.private.read.filter.predicate",
-    "parquet.private.read.filter.predicate.human.readable"
-  )
-  private val BeginningsOfTasks =
-    Seq("mapreduce.task.", "mapred.task.", "org.apache.spark.sql.parquet.", "parquet.read.")
+private object DriverOptionReader {
+  val MaxFileBytes: Int = 16 * 1024 * 1024
 }
 
 /**

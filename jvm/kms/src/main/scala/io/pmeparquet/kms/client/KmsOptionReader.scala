@@ -10,8 +10,8 @@ import io.pmeparquet.{PmeErrors, Secret}
 import io.pmeparquet.keys.FileContent
 import io.pmeparquet.options.{OptionSpec, PmeOptions}
 
-/** The source of the settings of a KMS: options on the driver, or a Hadoop configuration. */
-trait ClientValues {
+/** Reads the options of a KMS: on the driver, or from the Hadoop configuration that a client gets. */
+trait KmsOptionReader {
 
   /** The value, or the option's default. */
   def text(option: OptionSpec): Option[String]
@@ -56,38 +56,25 @@ trait ClientValues {
     val seconds =
       try value.toInt
       catch { case _: NumberFormatException => 0 }
-    if (seconds < 1 || seconds > ClientValues.MaxSeconds)
+    if (seconds < 1 || seconds > KmsOptionReader.MaxSeconds)
       throw PmeErrors.badOption(
         option.name,
         value,
-        s"a number of seconds from 1 to ${ClientValues.MaxSeconds}"
+        s"a number of seconds from 1 to ${KmsOptionReader.MaxSeconds}"
       )
     seconds * 1000L
   }
 }
 
-/** Options as the driver looks them up, and what only the driver knows of a read or write. */
-trait DriverValues extends ClientValues {
-
-  /** What parquet-java hands to a client class as its access token. */
-  def accessToken: Secret
-
-  /** A digest of all that a client class could look at: the configuration with the options, and the user. */
-  def identity: String
-
-  /** What a table's definition would put into the configuration, and the value that replaces it, if any. */
-  def withheld: Map[String, Option[String]]
-}
-
-object ClientValues {
-  private val MaxSeconds = 3600
+private object KmsOptionReader {
+  val MaxSeconds = 3600
 }
 
 /**
- * The settings as parquet-java hands them to a client, but for the address: where none is configured parquet-java hands
- * over what a file says, and nothing a file says chooses where a token goes.
+ * Reads options from the configuration that parquet-java gives to a client, the address included. If none is configured,
+ * parquet-java passes the one that a file names, and nothing in a file chooses where a token goes.
  */
-private[kms] class ConfValues(conf: Configuration) extends ClientValues {
+private[kms] class ConfOptionReader(conf: Configuration) extends KmsOptionReader {
   override def text(option: OptionSpec): Option[String] = set(option).orElse(option.default)
 
   override def isSet(option: OptionSpec): Boolean = set(option).isDefined
@@ -116,8 +103,8 @@ private[kms] class ConfValues(conf: Configuration) extends ClientValues {
       val file = new Path(path)
       val stream = file.getFileSystem(conf).open(file)
       try {
-        val bytes = stream.readNBytes(ConfValues.MaxFileBytes + 1)
-        if (bytes.length > ConfValues.MaxFileBytes)
+        val bytes = stream.readNBytes(ConfOptionReader.MaxFileBytes + 1)
+        if (bytes.length > ConfOptionReader.MaxFileBytes)
           throw unusable("it is too long for a file of certificates", null)
         new FileContent(bytes)
       } finally stream.close()
@@ -125,6 +112,6 @@ private[kms] class ConfValues(conf: Configuration) extends ClientValues {
   }
 }
 
-private object ConfValues {
+private object ConfOptionReader {
   val MaxFileBytes: Int = 1024 * 1024
 }
