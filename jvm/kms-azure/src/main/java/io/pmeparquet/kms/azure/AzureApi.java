@@ -78,16 +78,16 @@ final class AzureApi extends CloudKms {
       return notFor(use);
     }
     if (UNUSABLE.containsKey(why)) {
-      return KmsFailure.missing("it " + UNUSABLE.get(why) + " in " + name, null);
+      return KmsFailure.missing("it " + UNUSABLE.get(why) + " in " + kms, null);
     }
     if (why.equals("ForbiddenByFirewall") || why.equals("ForbiddenByConnection")) {
-      return KmsFailure.unavailable("the network rules of " + name + " block calls from here", null);
+      return KmsFailure.unavailable("the network rules of " + kms + " block calls from here", null);
     }
     return denied();
   }
 
   KmsFailure notFor(String use) {
-    return KmsFailure.missing("it is not meant for " + use + " in " + name, null);
+    return KmsFailure.missing("it is not meant for " + use + " in " + kms, null);
   }
 
   /** Returns the version that an answer is about, of the key of this name. */

@@ -47,7 +47,7 @@ public final class AzureKmsClient implements KmsClient, SigningClient {
     if (AzureApi.isBadParameter(answer)) {
       throw KmsFailure.badSetting(
           "kms.azure.algorithm",
-          api.name + " does not wrap with " + algorithm + " and the key '" + key.group(1) + "'");
+          api.kms + " does not wrap with " + algorithm + " and the key '" + key.group(1) + "'");
     }
     api.requireServed(answer, USE);
     String wrapped = "azure:" + api.versionIn(answer, key.group(1), "kid") + ":" + answer.text("value");
@@ -67,7 +67,7 @@ public final class AzureKmsClient implements KmsClient, SigningClient {
     KmsRest.Answer answer =
         api.post(key.group(1) + "/" + wrapped.group(1) + "/unwrapkey", algorithm, wrapped.group(2));
     if (AzureApi.isBadParameter(answer)) {
-      throw KmsFailure.notAuthentic(api.name + " says that this key did not wrap it with " + algorithm, null);
+      throw KmsFailure.notAuthentic(api.kms + " says that this key did not wrap it with " + algorithm, null);
     }
     api.requireServed(answer, USE);
     return api.bytesIn(answer, "value");

@@ -28,11 +28,11 @@ final class AzureLogin {
 
   /** @param host the vault's: it says which cloud, and which of its services, a token is for */
   static KmsLogin of(KmsClientSettings settings, String host) {
-    Supplier<KmsRest.Answer> asks = asking(settings, host);
-    return new KmsLogin("the login at Azure", settings.timeoutMillis(), isRefused -> passOf(asks.get()));
+    Supplier<KmsRest.Answer> login = loginOf(settings, host);
+    return new KmsLogin("the login at Azure", settings.timeoutMillis(), isRefused -> passOf(login.get()));
   }
 
-  private static Supplier<KmsRest.Answer> asking(KmsClientSettings settings, String host) {
+  private static Supplier<KmsRest.Answer> loginOf(KmsClientSettings settings, String host) {
     String service = host.replaceFirst("^[^.]+\\.", "");
     String resource = service.matches("(vault|managedhsm)\\..+") ? "https://" + service : "https://vault.azure.net";
     Optional<String> secret = settings.secret("kms.azure.clientSecret");

@@ -52,11 +52,11 @@ final class AzureSigner {
       throw api.strange(answer, null);
     }
     if (!KINDS.contains(kind) || !"P-256".equals(answer.text("key", "crv"))) {
-      throw KmsFailure.missing("in " + api.name + " it is not an EC key on the curve P-256", null);
+      throw KmsFailure.missing("in " + api.kms + " it is not an EC key on the curve P-256", null);
     }
     // Key Vault tells of such keys, and refuses to sign with them.
     if ("false".equals(answer.value("attributes", "enabled"))) {
-      throw KmsFailure.missing("it is disabled in " + api.name, null);
+      throw KmsFailure.missing("it is disabled in " + api.kms, null);
     }
     if (!answer.values("key", "key_ops").contains("sign")) {
       throw api.notFor(USE);
@@ -68,7 +68,7 @@ final class AzureSigner {
   byte[] sign(byte[] message, String path) {
     KmsRest.Answer answer = api.post(path + "/sign", "ES256", AzureApi.encoded(CloudKms.sha256(message)));
     if (AzureApi.isBadParameter(answer)) {
-      throw KmsFailure.missing(api.name + " does not sign with it by ES256", null);
+      throw KmsFailure.missing(api.kms + " does not sign with it by ES256", null);
     }
     api.requireServed(answer, USE);
     byte[] halves = api.bytesIn(answer, "value");

@@ -59,7 +59,7 @@ final class GcpApi extends CloudKms {
     }
     String reason = reasons.stream().filter(text -> REASON.matcher(text).matches()).findFirst().orElse("not given");
     return KmsFailure.unavailable(
-        name + " refused the call, for a reason other than a permission on a key (reason: " + reason + ")", null);
+        kms + " refused the call, for a reason other than a permission on a key (reason: " + reason + ")", null);
   }
 
   /** The bytes of this field; they may have been damaged on their way. */
@@ -81,14 +81,14 @@ final class GcpApi extends CloudKms {
       throw strange(answer, null);
     }
     if (!crc32c(bytes).equals(answer.value(field + "Crc32c"))) {
-      throw KmsFailure.unavailable("the checksum in the answer of " + name + " does not match the answer", null);
+      throw KmsFailure.unavailable("the checksum in the answer of " + kms + " does not match the answer", null);
     }
   }
 
   /** @param field with it, the service confirms that it got what was sent */
   void requireConfirmed(KmsRest.Answer answer, String field) {
     if (!"true".equals(answer.value(field))) {
-      throw KmsFailure.unavailable(name + " does not confirm the checksum of what it was sent", null);
+      throw KmsFailure.unavailable(kms + " does not confirm the checksum of what it was sent", null);
     }
   }
 

@@ -67,7 +67,7 @@ public final class GcpKmsClient implements KmsClient, SigningClient {
     }
     KmsRest.Answer answer = ask(name + ":decrypt", "ciphertext", ciphertext);
     if ("INVALID_ARGUMENT".equals(answer.text("error", "status"))) {
-      throw KmsFailure.notAuthentic(api.name + " says that this key did not wrap it", null);
+      throw KmsFailure.notAuthentic(api.kms + " says that this key did not wrap it", null);
     }
     requireServed(answer);
     return api.checked(answer, "plaintext");
@@ -123,7 +123,7 @@ public final class GcpKmsClient implements KmsClient, SigningClient {
 
   private void requireServed(KmsRest.Answer answer) {
     if (GcpApi.isUnready(answer)) {
-      throw KmsFailure.missing("its version is disabled or destroyed in " + api.name, null);
+      throw KmsFailure.missing("its version is disabled or destroyed in " + api.kms, null);
     }
     api.requireServed(answer);
   }

@@ -41,7 +41,7 @@ final class GcpSigner {
     if (!algorithm.equals(P256) && !algorithm.equals(ED25519)) {
       throw KmsFailure.missing(
           "its algorithm in "
-              + api.name
+              + api.kms
               + " is "
               + algorithm
               + ", and signing needs EC_SIGN_P256_SHA256 or EC_SIGN_ED25519",
@@ -74,7 +74,7 @@ final class GcpSigner {
   private void requireServed(KmsRest.Answer answer) {
     if (GcpApi.isUnready(answer)) {
       throw KmsFailure.missing(
-          "in " + api.name + " its version is not enabled, or the purpose of the key is not ASYMMETRIC_SIGN", null);
+          "in " + api.kms + " its version is not enabled, or the purpose of the key is not ASYMMETRIC_SIGN", null);
     }
     api.requireServed(answer);
   }

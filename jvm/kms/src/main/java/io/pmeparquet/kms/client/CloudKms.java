@@ -14,7 +14,7 @@ public abstract class CloudKms {
   private static final int UNAUTHORIZED = 401;
 
   /** The service and its address, in messages. */
-  public final String name;
+  public final String kms;
 
   private final String service;
   private final String base;
@@ -28,11 +28,11 @@ public abstract class CloudKms {
    * @param base what the path of each call is appended to
    */
   protected CloudKms(String service, String address, String base, long timeoutMillis, KmsLogin login) {
-    this.name = service + " at " + address;
+    this.kms = service + " at " + address;
     this.service = service;
     this.base = base;
     this.timeoutMillis = timeoutMillis;
-    this.http = new KmsRest(name, timeoutMillis);
+    this.http = new KmsRest(kms, timeoutMillis);
     this.login = login;
   }
 
@@ -58,21 +58,21 @@ public abstract class CloudKms {
   }
 
   public KmsFailure refusesToken() {
-    return KmsFailure.unavailable(name + " refuses the token of the login, even a new one", null);
+    return KmsFailure.unavailable(kms + " refuses the token of the login, even a new one", null);
   }
 
   public KmsFailure denied() {
-    return KmsFailure.denied(name + " does not let this user use the key", null);
+    return KmsFailure.denied(kms + " does not let this user use the key", null);
   }
 
   public KmsFailure lacksKey() {
-    return KmsFailure.missing(name + " does not have it", null);
+    return KmsFailure.missing(kms + " does not have it", null);
   }
 
   /** An answer that the service's API does not define: from another server, or a proxy. */
   public KmsFailure strange(KmsRest.Answer answer, Throwable cause) {
     return KmsFailure.unavailable(
-        name + " gave an answer with status " + answer.status() + " that is not from " + service, cause);
+        kms + " gave an answer with status " + answer.status() + " that is not from " + service, cause);
   }
 
   /** The bytes of a field, of which there is at least one. */

@@ -8,10 +8,10 @@ import java.util.function.LongSupplier;
 
 /**
  * The login of a KMS client whose calls hold a token. All threads share it, and while one is under way they wait for it.
- * A login that failed, or hangs, is for ten seconds told to those who ask in place of another attempt.
+ * If a login fails or hangs, no other attempt is made for ten seconds: all calls fail as it did.
  */
 public final class KmsLogin {
-  private static final long TOLD_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long REMEMBERED_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** What requests say who they are from with: it has a token in it, and no text form. */
   public static final class Pass {
@@ -30,7 +30,7 @@ public final class KmsLogin {
   public interface Issuer {
     /**
      * @param isRefused whether the token before was refused, so that none that is kept will do
-     * @throws KmsFailure that is told to users as it is
+     * @throws KmsFailure that users see as it is
      */
     Pass logIn(boolean isRefused) throws Exception;
   }
@@ -106,7 +106,7 @@ public final class KmsLogin {
   }
 
   private Outcome failed(KmsFailure failure, long inMillis) {
-    return new Outcome(null, failure, clock.getAsLong() + TimeUnit.MILLISECONDS.toNanos(inMillis) + TOLD_NANOS);
+    return new Outcome(null, failure, clock.getAsLong() + TimeUnit.MILLISECONDS.toNanos(inMillis) + REMEMBERED_NANOS);
   }
 
   private KmsFailure undone(Throwable failed) {
