@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
+import io.pmeparquet.kms.client.Deadline;
 import io.pmeparquet.kms.client.KmsClientSettings;
 import io.pmeparquet.kms.client.KmsFailure;
 import io.pmeparquet.kms.client.KmsLogin;
@@ -116,7 +117,7 @@ final class AzureLogin {
     query.put("resource", resource);
     settings.text("kms.azure.clientId").or(() -> ofProcess("AZURE_CLIENT_ID")).ifPresent(id -> query.put("client_id", id));
     KmsRest http = KmsRest.direct("Azure's managed identity at " + endpoint, settings.timeoutMillis());
-    return () -> http.get(endpoint + "?" + encoded(query), headers);
+    return () -> http.get(endpoint + "?" + encoded(query), headers, Deadline.in(settings.timeoutMillis()));
   }
 
   /** A pod's identity comes with variables for these. */

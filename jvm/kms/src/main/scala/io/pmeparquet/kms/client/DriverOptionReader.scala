@@ -1,15 +1,13 @@
 package io.pmeparquet.kms.client
 
-import java.io.{FileNotFoundException, IOException}
+import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference, SecretResolver}
-import io.pmeparquet.keys.FileContent
 import io.pmeparquet.options.{Level, OptionSpec, OptionValues, PmeOptions}
 
 /**
@@ -23,7 +21,7 @@ private[pmeparquet] final class DriverOptionReader(
     conf: Configuration,
     secrets: SecretResolver,
     withheldNames: Set[String]
-) extends KmsOptionReader {
+) extends KmsOptionReader(conf) {
 
   override def text(option: OptionSpec): Option[String] =
     if (option.values.nonEmpty) Some(values.choice(option)) else values.text(option).orElse(option.default)
@@ -34,31 +32,6 @@ private[pmeparquet] final class DriverOptionReader(
 
   private def resolve(option: OptionSpec, reference: String) =
     secrets.resolve(option.name, SecretReference.parse(option.name, reference))
-
-  override def file(option: OptionSpec): Option[FileContent] =
-    text(option).map(path => content(path, s"option ${option.name}: file $path"))
-
-  override def content(path: String, where: String): FileContent = {
-    val file = new Path(path)
-    def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(where, why, cause)
-    try {
-      val fs = file.getFileSystem(conf)
-      val status = fs.getFileStatus(file)
-      if (status.isDirectory) throw PmeErrors.fileIsDirectory(where)
-      val length = status.getLen
-      if (length > DriverOptionReader.MaxFileBytes)
-        throw unusable(s"it is $length bytes long, too long for a file of keys or certificates", null)
-      val stream = fs.open(file)
-      try {
-        val bytes = new Array[Byte](length.toInt)
-        stream.readFully(0, bytes)
-        new FileContent(bytes)
-      } finally stream.close()
-    } catch {
-      case missing: FileNotFoundException => throw unusable("there is no such file", missing)
-      case failed: IOException => throw unusable("it cannot be read", failed)
-    }
-  }
 
   /**
    * What parquet-java passes to a client as its access token. parquet-java puts the token itself into the Hadoop
@@ -85,10 +58,6 @@ private[pmeparquet] final class DriverOptionReader(
     .flatMap(name => Seq(name, name.toLowerCase(Locale.ROOT)))
     .map(name => name -> Option(conf.get(name)))
     .toMap
-}
-
-private object DriverOptionReader {
-  val MaxFileBytes: Int = 16 * 1024 * 1024
 }
 
 /**
