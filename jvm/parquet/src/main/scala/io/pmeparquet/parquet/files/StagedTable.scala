@@ -30,7 +30,7 @@ abstract class StagedTable private[files] (val target: Path, private[files] val 
   def place(directory: Path, file: String, conf: Configuration): Path =
     StagedTable.place(directory, file, conf)
 
-  /** Ends the run. What it has not published goes, as far as no later run needs it. ''Driver only.'' */
+  /** Ends the run, published or not. What is left goes, as far as no later run needs it. ''Driver only.'' */
   def end(conf: Configuration): Unit = run.end(conf)
 
   /**
@@ -50,7 +50,6 @@ abstract class StagedTable private[files] (val target: Path, private[files] val 
       }
     }
     // The table is there: the run has not failed if something else could not be removed.
-    end(conf)
     RunDirectory.tidy(target)(leftovers.foreach(OwnFiles.delete(_, conf)))
   }
 
