@@ -2,29 +2,19 @@ package kms;
 
 import io.pmeparquet.AesKey;
 import io.pmeparquet.PmeException;
-import io.pmeparquet.Secret;
-import io.pmeparquet.SecretReference;
-import io.pmeparquet.keys.FileContent;
 import io.pmeparquet.keys.Kms;
 import io.pmeparquet.keys.KmsSettings;
 import io.pmeparquet.keys.SigningKey;
 import io.pmeparquet.kms.KmsAccess;
-import io.pmeparquet.kms.client.ClientValues;
-import io.pmeparquet.kms.client.ConfValues;
-import io.pmeparquet.kms.client.DriverValues;
+import io.pmeparquet.kms.client.DriverOptionReader;
+import io.pmeparquet.kms.client.ProcessSecrets;
 import io.pmeparquet.kms.http.JsonHttp;
 import io.pmeparquet.kms.vault.VaultKms;
 import io.pmeparquet.kms.vault.VaultSettings;
 import io.pmeparquet.options.Level;
-import io.pmeparquet.options.OptionSpec;
 import io.pmeparquet.options.OptionValues;
-import io.pmeparquet.options.PmeOptions;
-import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -45,7 +35,7 @@ public final class OpenedClient {
   public static Outcome open(Map<String, String> options) {
     return Outcome.of(
         () -> {
-          KmsSettings settings = KmsAccess.settings(new Values(options));
+          KmsSettings settings = KmsAccess.settings(reader(options));
           return new OpenedClient(KmsAccess.open(settings, new Configuration()), null);
         });
   }
@@ -55,7 +45,7 @@ public final class OpenedClient {
     return Outcome.of(
         () -> {
           PausingClock clock = new PausingClock();
-          VaultSettings settings = (VaultSettings) KmsAccess.settings(new Values(options));
+          VaultSettings settings = (VaultSettings) KmsAccess.settings(reader(options));
           return new OpenedClient(new VaultKms(settings, clock), clock);
         });
   }
@@ -154,83 +144,21 @@ public final class OpenedClient {
     }
   }
 
-  /** What Spark's driver knows of options; of secrets, those in files. */
-  private static final class Values implements DriverValues {
-    /** Java cannot call a method whose name is {@code default}. */
-    private static final ClientValues DEFAULTS = new ConfValues(new Configuration(false));
-
-    private final OptionValues values;
-
-    // Java does not see which maps Scala's calls return.
-    @SuppressWarnings("unchecked")
-    Values(Map<String, String> options) {
-      scala.collection.immutable.Map<String, String> given = scala.collection.immutable.Map$.MODULE$.empty();
-      for (Map.Entry<String, String> option : options.entrySet()) {
-        given = given.updated(option.getKey().toLowerCase(Locale.ROOT), option.getValue());
-      }
-      scala.collection.immutable.Map<Level, scala.collection.immutable.Map<String, String>> levels =
-          scala.collection.immutable.Map$.MODULE$.empty();
-      values = new OptionValues(levels.updated(Level.Option$.MODULE$, given));
+  /** Reads options as Spark's driver does; a secret of these tests is in a file. */
+  // Java does not see which maps Scala's calls return.
+  @SuppressWarnings("unchecked")
+  private static DriverOptionReader reader(Map<String, String> options) {
+    scala.collection.immutable.Map<String, String> given = scala.collection.immutable.Map$.MODULE$.empty();
+    for (Map.Entry<String, String> option : options.entrySet()) {
+      given = given.updated(option.getKey().toLowerCase(Locale.ROOT), option.getValue());
     }
-
-    @Override
-    public Option<String> text(OptionSpec option) {
-      if (option.values().nonEmpty()) {
-        return Option.apply(values.choice(option));
-      }
-      Option<String> given = values.text(option);
-      return given.isDefined() ? given : DEFAULTS.text(option);
-    }
-
-    @Override
-    public boolean isSet(OptionSpec option) {
-      return values.find(option).isDefined();
-    }
-
-    @Override
-    public Option<Secret> secret(OptionSpec option) {
-      return text(option).map(text -> secret(option, text));
-    }
-
-    private static Secret secret(OptionSpec option, String text) {
-      SecretReference reference = SecretReference.parse(option.name(), text);
-      if (!reference.kind().equals("file")) {
-        throw new IllegalArgumentException("a secret of these tests is in a file: " + reference);
-      }
-      return new Secret(new String(read(reference.name())).stripTrailing());
-    }
-
-    @Override
-    public Option<FileContent> file(OptionSpec option) {
-      return text(option).map(path -> content(path, "option " + option.name() + ": file " + path));
-    }
-
-    @Override
-    public FileContent content(String path, String where) {
-      return new FileContent(read(path));
-    }
-
-    private static byte[] read(String path) {
-      try {
-        return Files.readAllBytes(Path.of(path));
-      } catch (IOException failed) {
-        throw new UncheckedIOException(failed);
-      }
-    }
-
-    @Override
-    public Secret accessToken() {
-      return new Secret(DEFAULTS.text(PmeOptions.AccessToken()).get());
-    }
-
-    @Override
-    public String identity() {
-      return "the user of the tests";
-    }
-
-    @Override
-    public scala.collection.immutable.Map<String, Option<String>> withheld() {
-      return scala.collection.immutable.Map$.MODULE$.empty();
-    }
+    scala.collection.immutable.Map<Level, scala.collection.immutable.Map<String, String>> levels =
+        scala.collection.immutable.Map$.MODULE$.empty();
+    Configuration conf = new Configuration();
+    return new DriverOptionReader(
+        new OptionValues(levels.updated(Level.Option$.MODULE$, given)),
+        conf,
+        new ProcessSecrets(conf, name -> Option.empty()),
+        scala.collection.immutable.Set$.MODULE$.<String>empty());
   }
 }

@@ -1,14 +1,12 @@
 package io.pmeparquet.kms
 
-import java.io.Closeable
 import java.security.SecureRandom
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.crypto.key.KeyProviderCryptoExtension
 import org.apache.hadoop.crypto.key.KeyProviderCryptoExtension.EncryptedKeyVersion
-import org.apache.parquet.crypto.keytools.KmsClient
 
-import io.pmeparquet.kms.client.{ClientTerms, ConfValues, KmsFailure}
+import io.pmeparquet.kms.client.{ConfOptionReader, KmsFailure, ParquetJavaClient}
 import io.pmeparquet.kms.hadoop.{HadoopKmsAddress, HadoopKmsCalls, HadoopLocalKey, HadoopWrapped}
 import io.pmeparquet.material.LocalWrap
 import io.pmeparquet.options.PmeOptions
@@ -23,23 +21,21 @@ import io.pmeparquet.AesKey
  * Hadoop KMS wraps no key that is given to it. It makes one, hands it out encrypted, and opens it again: so each key is
  * wrapped here, under a key that Hadoop KMS made for it and alone can open.
  */
-final class HadoopKmsClient extends KmsClient {
+final class HadoopKmsClient extends ParquetJavaClient {
   private val random = new SecureRandom
   private var provider: KeyProviderCryptoExtension = _
   private var calls: HadoopKmsCalls = _
   private var opensLocalKeys = false
 
-  /** Where a file's key material says a KMS is, which parquet-java hands over, nobody asks. */
-  override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
-    ClientTerms.inItsTerms {
-      opensLocalKeys = conf.getBoolean(HadoopKmsClient.OpensLocalKeys, false)
-      calls = new HadoopKmsCalls(new ConfValues(conf).millis(PmeOptions.KmsTimeout))
-      val opened = HadoopKmsAddress.open(conf, calls.timeoutSeconds)
-      provider = opened
-      ClientTerms.closeAfter(this, new Closeable { override def close(): Unit = opened.close() })
-    }
+  override protected def open(conf: Configuration, token: String): Unit = {
+    opensLocalKeys = conf.getBoolean(HadoopKmsClient.OpensLocalKeys, false)
+    calls = new HadoopKmsCalls(new ConfOptionReader(conf).millis(PmeOptions.KmsTimeout))
+    provider = HadoopKmsAddress.open(conf, calls.timeoutSeconds)
+    val opened = provider
+    closeAfterUse(() => opened.close())
+  }
 
-  override def wrapKey(keyBytes: Array[Byte], masterKeyId: String): String = ClientTerms.inItsTerms {
+  override protected def wrap(keyBytes: Array[Byte], masterKeyId: String): String = {
     val where = "key to wrap"
     val (eek, wrapping) = calls.of(masterKeyId) {
       // Of what was fetched ahead, versions may be from before the key was rolled.
@@ -62,11 +58,10 @@ final class HadoopKmsClient extends KmsClient {
     ).toString
   }
 
-  override def unwrapKey(wrappedKey: String, masterKeyId: String): Array[Byte] = ClientTerms.inItsTerms {
-    if (opensLocalKeys && HadoopLocalKey.is(wrappedKey))
-      openLocalKey(HadoopLocalKey.parse(wrappedKey), masterKeyId)
-    else unwrapped(wrappedKey, masterKeyId)
-  }
+  override protected def unwrap(wrapped: String, masterKeyId: String): Array[Byte] =
+    if (opensLocalKeys && HadoopLocalKey.is(wrapped))
+      openLocalKey(HadoopLocalKey.parse(wrapped), masterKeyId)
+    else unwrapped(wrapped, masterKeyId)
 
   private def unwrapped(wrappedKey: String, masterKeyId: String): Array[Byte] = {
     val where = "wrapped key"

@@ -5,7 +5,7 @@ import java.util.Locale
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.keys.{Kms, KmsSettings}
-import io.pmeparquet.kms.client.{ClientClassKms, ClientClassSettings, DriverValues}
+import io.pmeparquet.kms.client.{ClientClassKms, ClientClassSettings, DriverOptionReader}
 import io.pmeparquet.kms.local.{KeystoreKms, KeystoreSettings, StaticKms, StaticSettings}
 import io.pmeparquet.kms.vault.{VaultKms, VaultSettings}
 import io.pmeparquet.options.{ClientKind, PmeOptions}
@@ -18,7 +18,7 @@ import io.pmeparquet.PmeErrors
 object KmsAccess {
 
   /** The KMSs that need code of their own here, by the value of option `kms`. Each has a case in `open`. */
-  private val own: Seq[(String, DriverValues => KmsSettings)] = Seq(
+  private val own: Seq[(String, DriverOptionReader => KmsSettings)] = Seq(
     "keystore" -> (KeystoreSettings.of(_)),
     "static" -> (StaticSettings.of(_)),
     "vault" -> (VaultSettings.of(_))
@@ -32,7 +32,7 @@ object KmsAccess {
    *
    * @throws io.pmeparquet.PmeException for what is missing, of no use or unsafe
    */
-  def settings(values: DriverValues): KmsSettings = {
+  def settings(values: DriverOptionReader): KmsSettings = {
     val kms = values.text(PmeOptions.Kms).get.trim
     own
       .collectFirst { case (name, make) if name == kms.toLowerCase(Locale.ROOT) => make(values) }

@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, Utf8}
 import io.pmeparquet.keys.{KmsSource, WrappedKey}
-import io.pmeparquet.kms.client.{ConfiguredValues, ProcessSecrets}
+import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.options.{Level, OptionValues, PmeOptions, PrefixedOptions, Settings}
 
 /**
@@ -76,7 +76,7 @@ object PropertiesKms {
     val conf = new Configuration()
     below(properties, HadoopPrefix).foreach { case (name, value) => conf.set(name, value) }
     val secrets = new ProcessSecrets(conf, name => Option(properties.get(name)))
-    val settings = KmsAccess.settings(new ConfiguredValues(values, conf, secrets, Set.empty))
+    val settings = KmsAccess.settings(new DriverOptionReader(values, conf, secrets, Set.empty))
     new PropertiesKms(new KmsSource(KmsAccess.open(settings, conf), Settings.lifetimeMillis(values)), where)
   }
 

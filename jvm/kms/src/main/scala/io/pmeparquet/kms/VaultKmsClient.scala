@@ -1,11 +1,10 @@
 package io.pmeparquet.kms
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.crypto.keytools.KmsClient
 
 import io.pmeparquet.{AesKey, Secret}
 import io.pmeparquet.keys.Kms
-import io.pmeparquet.kms.client.{ClientTerms, ConfValues}
+import io.pmeparquet.kms.client.{ConfOptionReader, ParquetJavaClient}
 import io.pmeparquet.kms.vault.{VaultKms, VaultSettings}
 import io.pmeparquet.options.{OptionSpec, PmeOptions}
 
@@ -19,21 +18,21 @@ import io.pmeparquet.options.{OptionSpec, PmeOptions}
  * Other settings have the names of our options behind `parquet.encryption.`, such as
  * `parquet.encryption.kms.vault.mount`; secrets may be aliases of Hadoop's credential providers.
  */
-final class VaultKmsClient extends KmsClient {
+final class VaultKmsClient extends ParquetJavaClient {
   private var kms: Kms = _
 
-  override def initialize(conf: Configuration, instanceId: String, instanceUrl: String, token: String): Unit =
-    kms = ClientTerms.inItsTerms(new VaultKms(VaultSettings.of(new VaultConfValues(conf, token))))
+  override protected def open(conf: Configuration, token: String): Unit =
+    kms = new VaultKms(VaultSettings.of(new VaultOptionReader(conf, token)))
 
-  override def wrapKey(keyBytes: Array[Byte], masterKeyId: String): String =
-    ClientTerms.inItsTerms(kms.wrap(AesKey.of(keyBytes, "key to wrap"), masterKeyId, "key to wrap"))
+  override protected def wrap(key: Array[Byte], masterKeyId: String): String =
+    kms.wrap(AesKey.of(key, "key to wrap"), masterKeyId, "key to wrap")
 
-  override def unwrapKey(wrappedKey: String, masterKeyId: String): Array[Byte] =
-    ClientTerms.inItsTerms(kms.unwrap(wrappedKey, masterKeyId, "wrapped key").insecureBytes)
+  override protected def unwrap(wrapped: String, masterKeyId: String): Array[Byte] =
+    kms.unwrap(wrapped, masterKeyId, "wrapped key").insecureBytes
 }
 
 /** Vault's settings under parquet-java's names: its access token is Vault's, and its instance URL Vault's address. */
-private final class VaultConfValues(conf: Configuration, token: String) extends ConfValues(conf) {
+private final class VaultOptionReader(conf: Configuration, token: String) extends ConfOptionReader(conf) {
   override def text(option: OptionSpec): Option[String] = option match {
     case PmeOptions.VaultUrl => set(option).orElse(set(PmeOptions.InstanceUrl))
     case _ => super.text(option)

@@ -11,7 +11,7 @@
  *  2. Register: an entry in `options/ClientKind` of core. `KmsAccess` reads it; it needs no change.
  *  3. The class: in Java, `io.pmeparquet.kms.foo.FooKmsClient` in a module `jvm/kms-foo`, if it has a jar of its own (in
  *     build.sbt: `kmsClient`, and `aggregate` and `jars` of the root); otherwise `io.pmeparquet.kms.FooKmsClient` here,
- *     with its helpers in a folder `foo`. `client` has its tools: `KmsClientSettings` reads options, `KmsRest` and
+ *     with its helpers in a folder `foo`. `client` has its tools: `KmsClientSettings` reads options, `CloudKms` and
  *     `KmsLogin` call and log in, `KmsFailure` is what it throws. If the KMS signs, it is a `SigningClient` as well. A
  *     new package needs a line in scripts/layers.txt.
  *  4. Python: a class in `python/src/pme_parquet/_kms`, exported by `pme_parquet/__init__.py`; the name in `_cli`

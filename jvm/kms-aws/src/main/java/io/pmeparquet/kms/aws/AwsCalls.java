@@ -5,10 +5,11 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.function.Supplier;
+import java.util.function.BiFunction;
 
 import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider;
 import software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider;
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
 import software.amazon.awssdk.core.SdkBytes;
 import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.core.retry.RetryMode;
@@ -48,12 +49,10 @@ final class AwsCalls {
   }
 
   byte[] encrypt(byte[] key, String keyId) {
-    Deadline deadline = Deadline.in(settings.timeout().toMillis());
-    KmsClient client = clientFor(keyId, deadline);
-    return asking(
+    return call(
         keyId,
         WRAPPING,
-        () ->
+        (client, limit) ->
             client
                 .encrypt(
                     request ->
@@ -61,18 +60,16 @@ final class AwsCalls {
                             .keyId(keyId)
                             .plaintext(SdkBytes.fromByteArray(key))
                             .encryptionContext(settings.context())
-                            .overrideConfiguration(call -> call.apiCallTimeout(left(deadline))))
+                            .overrideConfiguration(limit))
                 .ciphertextBlob());
   }
 
   /** Names the key, though the ciphertext does as well: one of another key is refused. */
   byte[] decrypt(byte[] wrapped, String keyId) {
-    Deadline deadline = Deadline.in(settings.timeout().toMillis());
-    KmsClient client = clientFor(keyId, deadline);
-    return asking(
+    return call(
         keyId,
         WRAPPING,
-        () ->
+        (client, limit) ->
             client
                 .decrypt(
                     request ->
@@ -80,33 +77,25 @@ final class AwsCalls {
                             .keyId(keyId)
                             .ciphertextBlob(SdkBytes.fromByteArray(wrapped))
                             .encryptionContext(settings.context())
-                            .overrideConfiguration(call -> call.apiCallTimeout(left(deadline))))
+                            .overrideConfiguration(limit))
                 .plaintext());
   }
 
   /** Returns the key as a {@code SubjectPublicKeyInfo} in DER. */
   byte[] publicKey(String keyId) {
-    Deadline deadline = Deadline.in(settings.timeout().toMillis());
-    KmsClient client = clientFor(keyId, deadline);
-    return asking(
+    return call(
         keyId,
         SIGNING,
-        () ->
-            client
-                .getPublicKey(
-                    request ->
-                        request.keyId(keyId).overrideConfiguration(call -> call.apiCallTimeout(left(deadline))))
-                .publicKey());
+        (client, limit) ->
+            client.getPublicKey(request -> request.keyId(keyId).overrideConfiguration(limit)).publicKey());
   }
 
   /** Returns the signature of the message's SHA-256, in DER. */
   byte[] sign(byte[] message, String keyId) {
-    Deadline deadline = Deadline.in(settings.timeout().toMillis());
-    KmsClient client = clientFor(keyId, deadline);
-    return asking(
+    return call(
         keyId,
         SIGNING,
-        () ->
+        (client, limit) ->
             client
                 .sign(
                     request ->
@@ -115,19 +104,20 @@ final class AwsCalls {
                             .message(SdkBytes.fromByteArray(message))
                             .messageType(MessageType.RAW)
                             .signingAlgorithm(SigningAlgorithmSpec.ECDSA_SHA_256)
-                            .overrideConfiguration(call -> call.apiCallTimeout(left(deadline))))
+                            .overrideConfiguration(limit))
                 .signature());
   }
 
-  /** The SDK takes no limit of 0. */
-  private static Duration left(Deadline deadline) {
-    return Duration.ofMillis(Math.max(1, deadline.leftMillis()));
-  }
-
-  private byte[] asking(String keyId, String use, Supplier<SdkBytes> call) {
+  /** @param call gets what limits its time */
+  private byte[] call(
+      String keyId, String use, BiFunction<KmsClient, AwsRequestOverrideConfiguration, SdkBytes> call) {
+    Deadline deadline = Deadline.in(settings.timeout().toMillis());
+    KmsClient client = clientFor(keyId, deadline);
+    // The SDK takes no limit of 0.
+    Duration left = Duration.ofMillis(Math.max(1, deadline.leftMillis()));
     SdkBytes answer;
     try {
-      answer = call.get();
+      answer = call.apply(client, AwsRequestOverrideConfiguration.builder().apiCallTimeout(left).build());
     } catch (SdkException failed) {
       throw AwsFailures.ofCall(failed, keyId, use, settings.timeout());
     }

@@ -6,13 +6,14 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import io.pmeparquet.kms.client.CloudKms;
 import io.pmeparquet.kms.client.KmsClientSettings;
 import io.pmeparquet.kms.client.KmsFailure;
 import io.pmeparquet.kms.client.KmsLogin;
 import io.pmeparquet.kms.client.KmsRest;
 
 /** Calls of Key Vault's REST API, version 7.4, for one vault, and what its refusals mean. */
-final class AzureApi {
+final class AzureApi extends CloudKms {
   static final String NAME = "[0-9A-Za-z-]{1,127}";
   static final String VERSION = "[0-9a-f]{32}";
   private static final String QUERY = "?api-version=7.4";
@@ -21,29 +22,26 @@ final class AzureApi {
   private static final Map<String, String> UNUSABLE =
       Map.of("KeyDisabled", "is disabled", "KeyExpired", "has expired", "KeyNotYetValid", "is not valid yet");
 
-  /** The vault's name in messages. */
-  final String kms;
-
-  private final String vault;
-  private final KmsRest http;
-  private final KmsLogin login;
-
-  AzureApi(KmsClientSettings settings) {
+  static AzureApi of(KmsClientSettings settings) {
     settings.required("kms.azure.vaultUrl", "with kms=azure");
-    vault = settings.address("kms.azure.vaultUrl").orElseThrow();
-    kms = "Azure Key Vault at " + vault;
-    http = new KmsRest(kms, settings.timeoutMillis());
-    login = AzureLogin.of(settings, URI.create(vault).getHost());
+    String vault = settings.address("kms.azure.vaultUrl").orElseThrow();
+    KmsLogin login = AzureLogin.of(settings, URI.create(vault).getHost());
+    return new AzureApi(vault, settings.timeoutMillis(), login);
+  }
+
+  private AzureApi(String vault, long timeoutMillis, KmsLogin login) {
+    super("Azure Key Vault", vault, vault + "/keys/", timeoutMillis, login);
   }
 
   /** @param path of a key, or of a version of it: NAME or NAME/VERSION */
-  KmsRest.Answer get(String path) {
-    return login.get(http, vault + "/keys/" + path + QUERY);
+  @Override
+  public KmsRest.Answer get(String path) {
+    return super.get(path + QUERY);
   }
 
   /** @param value what is to be done with it, in base64url */
   KmsRest.Answer post(String path, String algorithm, String value) {
-    return login.postJson(http, vault + "/keys/" + path + QUERY, Map.of("alg", algorithm, "value", value));
+    return super.post(path + QUERY, Map.of("alg", algorithm, "value", value));
   }
 
   static boolean isBadParameter(KmsRest.Answer answer) {
@@ -57,16 +55,16 @@ final class AzureApi {
       case 200:
         return;
       case 401:
-        throw KmsFailure.unavailable(kms + " refuses the token of the login, even a new one", null);
+        throw refusesToken();
       case 403:
-        // Something in front of the vault may forbid as well, which says nothing about a key.
+        // What stands before the vault may forbid as well, and that is no word about a key.
         if (code == null) {
           throw strange(answer, null);
         }
         throw forbidden(answer.text("error", "innererror", "code"), use);
       case 404:
         if ("KeyNotFound".equals(code)) {
-          throw KmsFailure.missing(kms + " does not have it", null);
+          throw lacksKey();
         }
         throw strange(answer, null);
       default:
@@ -85,7 +83,7 @@ final class AzureApi {
     if (why.equals("ForbiddenByFirewall") || why.equals("ForbiddenByConnection")) {
       return KmsFailure.unavailable("the network rules of " + kms + " block calls from here", null);
     }
-    return KmsFailure.denied(kms + " does not let this user use the key", null);
+    return denied();
   }
 
   KmsFailure notFor(String use) {
@@ -93,32 +91,21 @@ final class AzureApi {
   }
 
   /** Returns the version that an answer is about, of the key of this name. */
-  String versionIn(KmsRest.Answer answer, String name, String... path) {
+  String versionIn(KmsRest.Answer answer, String key, String... path) {
     String kid = answer.text(path);
     // Names of keys are alike in every case.
-    Matcher made = Pattern.compile(".*/keys/(?i:" + name + ")/(" + VERSION + ")").matcher(kid == null ? "" : kid);
+    Matcher made = Pattern.compile(".*/keys/(?i:" + key + ")/(" + VERSION + ")").matcher(kid == null ? "" : kid);
     if (!made.matches()) {
       throw strange(answer, null);
     }
     return made.group(1);
   }
 
-  /** Returns the bytes of a field of base64url: at least one. */
   byte[] bytesIn(KmsRest.Answer answer, String... path) {
-    String text = answer.text(path);
-    try {
-      return Base64.getUrlDecoder().decode(text == null || text.isEmpty() ? "?" : text);
-    } catch (IllegalArgumentException failed) {
-      throw strange(answer, failed);
-    }
+    return bytesIn(answer, Base64.getUrlDecoder(), path);
   }
 
   static String encoded(byte[] bytes) {
     return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes);
-  }
-
-  KmsFailure strange(KmsRest.Answer answer, Throwable cause) {
-    return KmsFailure.unavailable(
-        kms + " gave an answer with status " + answer.status() + " that is not from Key Vault", cause);
   }
 }

@@ -36,7 +36,7 @@ public final class AzureKmsClient implements KmsClient, SigningClient {
   public void initialize(Configuration conf, String instanceId, String instanceUrl, String token) {
     KmsClientSettings settings = new KmsClientSettings(conf);
     algorithm = settings.choice("kms.azure.algorithm");
-    api = new AzureApi(settings);
+    api = AzureApi.of(settings);
     signer = new AzureSigner(api);
   }
 

@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
+import io.pmeparquet.kms.client.Deadline;
 import io.pmeparquet.kms.client.KmsClientSettings;
 import io.pmeparquet.kms.client.KmsFailure;
 import io.pmeparquet.kms.client.KmsLogin;
@@ -28,11 +29,11 @@ final class AzureLogin {
 
   /** @param host the vault's: it says which cloud, and which of its services, a token is for */
   static KmsLogin of(KmsClientSettings settings, String host) {
-    Supplier<KmsRest.Answer> asks = asking(settings, host);
-    return new KmsLogin("the login at Azure", settings.timeoutMillis(), isRefused -> passOf(asks.get()));
+    Supplier<KmsRest.Answer> login = loginOf(settings, host);
+    return new KmsLogin("the login at Azure", settings.timeoutMillis(), isRefused -> passOf(login.get()));
   }
 
-  private static Supplier<KmsRest.Answer> asking(KmsClientSettings settings, String host) {
+  private static Supplier<KmsRest.Answer> loginOf(KmsClientSettings settings, String host) {
     String service = host.replaceFirst("^[^.]+\\.", "");
     String resource = service.matches("(vault|managedhsm)\\..+") ? "https://" + service : "https://vault.azure.net";
     Optional<String> secret = settings.secret("kms.azure.clientSecret");
@@ -116,7 +117,7 @@ final class AzureLogin {
     query.put("resource", resource);
     settings.text("kms.azure.clientId").or(() -> ofProcess("AZURE_CLIENT_ID")).ifPresent(id -> query.put("client_id", id));
     KmsRest http = KmsRest.direct("Azure's managed identity at " + endpoint, settings.timeoutMillis());
-    return () -> http.get(endpoint + "?" + encoded(query), headers);
+    return () -> http.get(endpoint + "?" + encoded(query), headers, Deadline.in(settings.timeoutMillis()));
   }
 
   /** A pod's identity comes with variables for these. */

@@ -5,7 +5,6 @@ import java.math.BigInteger;
 import java.security.AlgorithmParameters;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
-import java.security.MessageDigest;
 import java.security.spec.ECGenParameterSpec;
 import java.security.spec.ECParameterSpec;
 import java.security.spec.ECPoint;
@@ -13,6 +12,7 @@ import java.security.spec.ECPublicKeySpec;
 import java.util.Arrays;
 import java.util.List;
 
+import io.pmeparquet.kms.client.CloudKms;
 import io.pmeparquet.kms.client.KmsFailure;
 import io.pmeparquet.kms.client.KmsRest;
 
@@ -66,7 +66,7 @@ final class AzureSigner {
 
   /** Returns the signature of the message's SHA-256, in DER. */
   byte[] sign(byte[] message, String path) {
-    KmsRest.Answer answer = api.post(path + "/sign", "ES256", AzureApi.encoded(sha256(message)));
+    KmsRest.Answer answer = api.post(path + "/sign", "ES256", AzureApi.encoded(CloudKms.sha256(message)));
     if (AzureApi.isBadParameter(answer)) {
       throw KmsFailure.missing(api.kms + " does not sign with it by ES256", null);
     }
@@ -111,13 +111,5 @@ final class AzureSigner {
     signature.write(numbers.size());
     signature.writeBytes(numbers.toByteArray());
     return signature.toByteArray();
-  }
-
-  private static byte[] sha256(byte[] message) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(message);
-    } catch (GeneralSecurityException failed) {
-      throw new IllegalStateException("internal error: no SHA-256", failed);
-    }
   }
 }

@@ -7,36 +7,24 @@ import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.zip.CRC32C;
 
+import io.pmeparquet.kms.client.CloudKms;
 import io.pmeparquet.kms.client.KmsClientSettings;
 import io.pmeparquet.kms.client.KmsFailure;
 import io.pmeparquet.kms.client.KmsLogin;
 import io.pmeparquet.kms.client.KmsRest;
 
 /** Calls of Cloud KMS's REST API, version 1, the checksums in them, and what its refusals mean. */
-final class GcpApi {
+final class GcpApi extends CloudKms {
   private static final String GOOGLE = "https://cloudkms.googleapis.com";
   private static final Pattern REASON = Pattern.compile("[A-Z_]{1,64}");
 
-  /** The service's name in messages. */
-  final String kms;
-
-  private final String endpoint;
-  private final KmsRest http;
-  private final KmsLogin login;
-
-  GcpApi(KmsClientSettings settings) {
-    endpoint = settings.address("kms.gcp.endpoint").orElse(GOOGLE);
-    kms = "Google Cloud KMS at " + endpoint;
-    http = new KmsRest(kms, settings.timeoutMillis());
-    login = GoogleLogin.of(settings);
+  static GcpApi of(KmsClientSettings settings) {
+    String endpoint = settings.address("kms.gcp.endpoint").orElse(GOOGLE);
+    return new GcpApi(endpoint, settings.timeoutMillis(), GoogleLogin.of(settings));
   }
 
-  KmsRest.Answer get(String path) {
-    return login.get(http, endpoint + "/v1/" + path);
-  }
-
-  KmsRest.Answer post(String path, Map<String, ?> body) {
-    return login.postJson(http, endpoint + "/v1/" + path, body);
+  private GcpApi(String endpoint, long timeoutMillis, KmsLogin login) {
+    super("Google Cloud KMS", endpoint, endpoint + "/v1/", timeoutMillis, login);
   }
 
   /** Whether the state or the purpose of a key is not that which the call needs. */
@@ -50,9 +38,9 @@ final class GcpApi {
       case "PERMISSION_DENIED":
         throw denied(answer.texts("reason", "error", "details"));
       case "NOT_FOUND":
-        throw KmsFailure.missing(kms + " does not have it", null);
+        throw lacksKey();
       case "UNAUTHENTICATED":
-        throw KmsFailure.unavailable(kms + " refuses the token of the login, even a new one", null);
+        throw refusesToken();
       default:
         if (answer.status() != 200) {
           throw strange(answer, null);
@@ -67,7 +55,7 @@ final class GcpApi {
    */
   private KmsFailure denied(List<String> reasons) {
     if (reasons.isEmpty() || reasons.contains("IAM_PERMISSION_DENIED")) {
-      return KmsFailure.denied(kms + " does not let this user use the key", null);
+      return denied();
     }
     String reason = reasons.stream().filter(text -> REASON.matcher(text).matches()).findFirst().orElse("not given");
     return KmsFailure.unavailable(
@@ -76,13 +64,7 @@ final class GcpApi {
 
   /** The bytes of this field; they may have been damaged on their way. */
   byte[] checked(KmsRest.Answer answer, String field) {
-    String text = answer.text(field);
-    byte[] bytes;
-    try {
-      bytes = Base64.getDecoder().decode(text == null ? "" : text);
-    } catch (IllegalArgumentException failed) {
-      throw strange(answer, failed);
-    }
+    byte[] bytes = bytesIn(answer, Base64.getDecoder(), field);
     requireWhole(answer, field, bytes);
     return bytes;
   }
@@ -108,11 +90,6 @@ final class GcpApi {
     if (!"true".equals(answer.value(field))) {
       throw KmsFailure.unavailable(kms + " does not confirm the checksum of what it was sent", null);
     }
-  }
-
-  KmsFailure strange(KmsRest.Answer answer, Throwable cause) {
-    return KmsFailure.unavailable(
-        kms + " gave an answer with status " + answer.status() + " that is not from Cloud KMS", cause);
   }
 
   static String base64(byte[] bytes) {

@@ -43,7 +43,7 @@ public final class GcpKmsClient implements KmsClient, SigningClient {
       throw KmsFailure.badSetting(
           "kms.gcp.keyRing", "'" + keyRing + "' is not of the form projects/P/locations/L/keyRings/R");
     }
-    api = new GcpApi(settings);
+    api = GcpApi.of(settings);
     signer = new GcpSigner(api);
   }
 

@@ -1,13 +1,12 @@
 package io.pmeparquet.kms.gcp;
 
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import io.pmeparquet.kms.client.CloudKms;
 import io.pmeparquet.kms.client.KmsFailure;
 import io.pmeparquet.kms.client.KmsRest;
 
@@ -59,7 +58,7 @@ final class GcpSigner {
       publicKey(name);
     }
     boolean isEd25519 = algorithms.get(name).equals(ED25519);
-    byte[] signed = isEd25519 ? message : sha256(message);
+    byte[] signed = isEd25519 ? message : CloudKms.sha256(message);
     Map<String, Object> body =
         isEd25519
             ? Map.of("data", GcpApi.base64(signed), "dataCrc32c", GcpApi.crc32c(signed))
@@ -89,14 +88,6 @@ final class GcpSigner {
       return Base64.getDecoder().decode(pem.group(1).replaceAll("\\s", ""));
     } catch (IllegalArgumentException failed) {
       throw api.strange(answer, failed);
-    }
-  }
-
-  private static byte[] sha256(byte[] message) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(message);
-    } catch (NoSuchAlgorithmException failed) {
-      throw new IllegalStateException("internal error: no SHA-256", failed);
     }
   }
 }

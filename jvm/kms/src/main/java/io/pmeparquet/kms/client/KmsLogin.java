@@ -4,7 +4,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 
 /**
@@ -12,12 +11,11 @@ import java.util.function.LongSupplier;
  * If a login fails or hangs, no other attempt is made for ten seconds: all calls fail as it did.
  */
 public final class KmsLogin {
-  private static final long TOLD_NANOS = TimeUnit.SECONDS.toNanos(10);
-  private static final int UNAUTHORIZED = 401;
+  private static final long REMEMBERED_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   /** What requests say who they are from with: it has a token in it, and no text form. */
   public static final class Pass {
-    private final Map<String, String> headers;
+    final Map<String, String> headers;
     private final long seconds;
 
     /** @param seconds how long it is to be used */
@@ -57,30 +55,6 @@ public final class KmsLogin {
     this.timeoutMillis = timeoutMillis;
     this.issuer = issuer;
     this.clock = clock;
-  }
-
-  /**
-   * Calls the KMS; with a new token for one that is refused, once, since it may have been revoked, or this machine's clock
-   * be slow. Logins and all attempts are over in the time that one call may take.
-   */
-  public KmsRest.Answer postJson(KmsRest http, String url, Map<String, ?> body) {
-    return asking((headers, deadline) -> http.postJson(url, headers, body, deadline));
-  }
-
-  /** Calls the KMS in the same way, without a body. */
-  public KmsRest.Answer get(KmsRest http, String url) {
-    return asking((headers, deadline) -> http.get(url, headers, deadline));
-  }
-
-  private KmsRest.Answer asking(BiFunction<Map<String, String>, Deadline, KmsRest.Answer> call) {
-    Deadline deadline = Deadline.in(timeoutMillis);
-    Pass pass = pass(deadline);
-    KmsRest.Answer answer = call.apply(pass.headers, deadline);
-    if (answer.status() != UNAUTHORIZED) {
-      return answer;
-    }
-    forget(pass);
-    return call.apply(pass(deadline).headers, deadline);
   }
 
   Pass pass(Deadline deadline) {
@@ -132,7 +106,7 @@ public final class KmsLogin {
   }
 
   private Outcome failed(KmsFailure failure, long inMillis) {
-    return new Outcome(null, failure, clock.getAsLong() + TimeUnit.MILLISECONDS.toNanos(inMillis) + TOLD_NANOS);
+    return new Outcome(null, failure, clock.getAsLong() + TimeUnit.MILLISECONDS.toNanos(inMillis) + REMEMBERED_NANOS);
   }
 
   private KmsFailure undone(Throwable failed) {

@@ -22,13 +22,13 @@ final class ClientClassKms private (
   override def instanceUrl: String = settings.instanceUrl
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String = {
-    val wrapped = asking(masterKeyId, where)(client.wrapKey(key.insecureBytes, masterKeyId))
+    val wrapped = calling(masterKeyId, where)(client.wrapKey(key.insecureBytes, masterKeyId))
     if (wrapped == null) throw PmeErrors.keyNotFound(where, masterKeyId, describe)
     wrapped
   }
 
   override def unwrap(wrapped: String, masterKeyId: String, where: String): AesKey = {
-    val bytes = asking(masterKeyId, where)(client.unwrapKey(wrapped, masterKeyId))
+    val bytes = calling(masterKeyId, where)(client.unwrapKey(wrapped, masterKeyId))
     if (bytes == null) throw PmeErrors.keyNotFound(where, masterKeyId, describe)
     AesKey.of(bytes, where)
   }
@@ -52,8 +52,8 @@ final class ClientClassKms private (
     case signer: SigningClient =>
       def found[A](answer: A) =
         if (answer == null) throw PmeErrors.keyNotFound(where, id, describe) else answer
-      val pinned = found(asking(id, where)(signer.pinned(id)))
-      val encoded = found(asking(id, where)(signer.publicKey(pinned)))
+      val pinned = found(calling(id, where)(signer.pinned(id)))
+      val encoded = found(calling(id, where)(signer.publicKey(pinned)))
       val publicKey = PublicKeys.parse(encoded).getOrElse {
         throw PmeErrors.keyUnusable(where, id, s"in $describe it is not ${PublicKeys.Supported}")
       }
@@ -61,20 +61,20 @@ final class ClientClassKms private (
         pinned,
         describe,
         publicKey,
-        (message, forWhat) => asking(id, forWhat)(signer.sign(message, pinned))
+        (message, forWhat) => calling(id, forWhat)(signer.sign(message, pinned))
       )
     case _ => super.signingKey(id, where)
   }
 
-  private def asking[A](masterKeyId: String, where: String)(call: => A): A =
-    try asOpened(call)
+  private def calling[A](masterKeyId: String, where: String)(call: => A): A =
+    try asUser(call)
     catch {
       case ours: PmeException => throw ours
       case failed: RuntimeException => throw ClientClassKms.translate(failed, masterKeyId, where, describe)
     }
 
   /** Calls come on threads of ours, which are of whoever was there when they were made. */
-  private def asOpened[A](call: => A): A = {
+  private def asUser[A](call: => A): A = {
     val thread = Thread.currentThread()
     val before = thread.getContextClassLoader
     thread.setContextClassLoader(loader)
@@ -92,7 +92,7 @@ object ClientClassKms {
     }
     try
       client.initialize(
-        withHanded(settings, conf),
+        ownConfiguration(settings, conf),
         settings.instanceId,
         settings.instanceUrl,
         settings.token.insecureValue
@@ -139,7 +139,7 @@ object ClientClassKms {
   )
 
   /** A configuration that is the client's alone: it may hold secrets, and nothing of a table's definition. */
-  private def withHanded(settings: ClientClassSettings, conf: Configuration): Configuration =
+  private def ownConfiguration(settings: ClientClassSettings, conf: Configuration): Configuration =
     if (settings.handed.isEmpty && settings.withheld.isEmpty) conf
     else {
       val own = new Configuration(conf)
@@ -159,11 +159,11 @@ object ClientClassKms {
       kms: String
   ): PmeException = {
     val causes = PmeException.causes(failed)
-    // Of a client of ours, which says all that there is to say.
+    // Of a client of ours, which has said all there is to say.
     val ours = PmeException.find(failed)
     if (ours.isDefined) ours.get
     else if (causes.exists(_.isInstanceOf[KmsFailure]))
-      ofOurClient(causes.collectFirst { case told: KmsFailure => told }.get, masterKeyId, where, kms)
+      ofOurClient(causes.collectFirst { case failure: KmsFailure => failure }.get, masterKeyId, where, kms)
     else if (causes.exists(_.isInstanceOf[KeyAccessDeniedException]))
       PmeErrors.keyDenied(where, masterKeyId, kms, failed)
     else if (causes.exists(_.isInstanceOf[javax.crypto.AEADBadTagException]))
@@ -173,15 +173,15 @@ object ClientClassKms {
     else PmeErrors.keyNotFound(where, masterKeyId, kms, failed)
   }
 
-  private def ofOurClient(told: KmsFailure, masterKeyId: String, where: String, kms: String): PmeException =
-    told.kind match {
-      case KmsFailure.Kind.DENIED => PmeErrors.keyDenied(where, masterKeyId, kms, told)
-      case KmsFailure.Kind.MISSING => PmeErrors.keyUnusable(where, masterKeyId, told.getMessage, told)
+  private def ofOurClient(failed: KmsFailure, masterKeyId: String, where: String, kms: String): PmeException =
+    failed.kind match {
+      case KmsFailure.Kind.DENIED => PmeErrors.keyDenied(where, masterKeyId, kms, failed)
+      case KmsFailure.Kind.MISSING => PmeErrors.keyUnusable(where, masterKeyId, failed.getMessage, failed)
       case KmsFailure.Kind.NOT_AUTHENTIC =>
-        PmeErrors.wrappedKeyRefused(where, masterKeyId, told.getMessage, told)
-      case KmsFailure.Kind.UNAVAILABLE => PmeErrors.kmsUnavailable(where, told.getMessage, told)
+        PmeErrors.wrappedKeyRefused(where, masterKeyId, failed.getMessage, failed)
+      case KmsFailure.Kind.UNAVAILABLE => PmeErrors.kmsUnavailable(where, failed.getMessage, failed)
       case KmsFailure.Kind.BAD_SETTING =>
-        PmeErrors.contradiction(told.option, told.getMessage, "Correct this setting.")
+        PmeErrors.contradiction(failed.option, failed.getMessage, "Correct this setting.")
     }
 }
 

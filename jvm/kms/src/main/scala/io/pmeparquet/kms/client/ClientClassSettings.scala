@@ -39,18 +39,22 @@ final case class ClientClassSettings(
 object ClientClassSettings {
 
   /** @throws io.pmeparquet.PmeException for an address or a time of no use */
-  def ofKind(kind: ClientKind, values: DriverValues): ClientClassSettings = {
+  def ofKind(kind: ClientKind, values: DriverOptionReader): ClientClassSettings = {
     kind.addresses.foreach(option => values.text(option).foreach(ServerAddress.parse(option, _)))
     values.millis(PmeOptions.KmsTimeout)
     settings(kind.className, values, kind.options :+ PmeOptions.KmsTimeout)
   }
 
   /** @param name of the class */
-  def ofClass(name: String, values: DriverValues): ClientClassSettings =
+  def ofClass(name: String, values: DriverOptionReader): ClientClassSettings =
     settings(name, values, Seq(PmeOptions.ClientProperties))
 
   /** @param handed options that the client is to find in its configuration */
-  private def settings(name: String, values: DriverValues, handed: Seq[OptionSpec]): ClientClassSettings =
+  private def settings(
+      name: String,
+      values: DriverOptionReader,
+      handed: Seq[OptionSpec]
+  ): ClientClassSettings =
     ClientClassSettings(
       name,
       values.text(PmeOptions.InstanceId).get,
@@ -64,6 +68,6 @@ object ClientClassSettings {
       values.withheld
     )
 
-  private def valueOf(option: OptionSpec, values: DriverValues): Option[Secret] =
+  private def valueOf(option: OptionSpec, values: DriverOptionReader): Option[Secret] =
     if (option.secret) values.secret(option) else values.text(option).map(text => new Secret(text.trim))
 }

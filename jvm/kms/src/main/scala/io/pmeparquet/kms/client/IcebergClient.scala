@@ -24,32 +24,27 @@ import io.pmeparquet.PmeErrors
  * @param interface Iceberg's, as the client's class loader has it
  */
 private[pmeparquet] final class IcebergClient private (client: Closeable, interface: Class[_])
-    extends KmsClient {
-  private val wrap = method("wrapKey", classOf[ByteBuffer], classOf[String])
-  private val unwrap = method("unwrapKey", classOf[ByteBuffer], classOf[String])
+    extends ParquetJavaClient {
+  private val wrapping = method("wrapKey", classOf[ByteBuffer], classOf[String])
+  private val unwrapping = method("unwrapKey", classOf[ByteBuffer], classOf[String])
 
-  override def initialize(
-      conf: Configuration,
-      instanceId: String,
-      instanceUrl: String,
-      token: String
-  ): Unit = {
-    ClientTerms.closeAfter(this, client)
+  override protected def open(conf: Configuration, token: String): Unit = {
+    closeAfterUse(client)
     call(method("initialize", classOf[util.Map[_, _]]), IcebergClient.properties(conf))
     ()
   }
 
-  override def wrapKey(keyBytes: Array[Byte], masterKeyId: String): String =
-    bytes(call(wrap, ByteBuffer.wrap(keyBytes), masterKeyId)).map(Base64.getEncoder.encodeToString).orNull
+  override protected def wrap(key: Array[Byte], masterKeyId: String): String =
+    bytes(call(wrapping, ByteBuffer.wrap(key), masterKeyId)).map(Base64.getEncoder.encodeToString).orNull
 
-  override def unwrapKey(wrappedKey: String, masterKeyId: String): Array[Byte] = ClientTerms.inItsTerms {
+  override protected def unwrap(text: String, masterKeyId: String): Array[Byte] = {
     val wrapped =
-      try Base64.getDecoder.decode(wrappedKey)
+      try Base64.getDecoder.decode(text)
       catch {
         case failed: IllegalArgumentException =>
           throw PmeErrors.keyMetadata("wrapped key", "it is not base64", failed)
       }
-    bytes(call(unwrap, ByteBuffer.wrap(wrapped), masterKeyId)).orNull
+    bytes(call(unwrapping, ByteBuffer.wrap(wrapped), masterKeyId)).orNull
   }
 
   private def method(name: String, takes: Class[_]*) = interface.getMethod(name, takes: _*)

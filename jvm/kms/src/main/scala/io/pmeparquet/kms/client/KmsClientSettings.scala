@@ -14,7 +14,7 @@ import io.pmeparquet.options.{OptionSpec, PmeOptions}
  * version.
  */
 final class KmsClientSettings(conf: Configuration) {
-  private val values = new ConfValues(conf)
+  private val values = new ConfOptionReader(conf)
 
   def text(name: String): Optional[String] = toJava(textOf(named(name)))
 

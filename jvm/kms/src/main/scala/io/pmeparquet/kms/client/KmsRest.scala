@@ -21,10 +21,6 @@ final class KmsRest private (kms: String, timeoutMillis: Long, isDirect: Boolean
 
   private val http = new JsonHttp(kms, timeoutMillis, isDirect = isDirect)
 
-  /** @throws KmsFailure `UNAVAILABLE`, where there is no answer */
-  def get(url: String, headers: util.Map[String, String]): KmsRest.Answer =
-    call(url, headers, None, timeoutMillis)
-
   /** @throws KmsFailure `UNAVAILABLE`, where there is no answer before the deadline */
   def get(url: String, headers: util.Map[String, String], deadline: Deadline): KmsRest.Answer =
     call(url, headers, None, deadline.leftMillis)

@@ -3,7 +3,7 @@ package io.pmeparquet.kms.hadoop
 import java.io.IOException
 import java.net.{URI, URISyntaxException}
 import java.security.PrivilegedExceptionAction
-import java.util.concurrent.{Callable, ExecutionException, FutureTask, TimeUnit, TimeoutException}
+import java.util.concurrent.{Callable, ExecutionException}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.crypto.key.{KeyProviderCryptoExtension, KeyProviderFactory}
@@ -12,7 +12,7 @@ import org.apache.hadoop.security.authentication.client.AuthenticationException
 import org.apache.hadoop.security.authorize.AuthorizationException
 import org.apache.hadoop.security.UserGroupInformation
 
-import io.pmeparquet.kms.client.KmsFailure
+import io.pmeparquet.kms.client.{Deadline, KmsFailure}
 import io.pmeparquet.kms.http.{ServerAddress, UrlPath}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.PmeException
@@ -30,22 +30,10 @@ private[kms] final class HadoopKmsCalls(timeoutMillis: Long) {
       throw KmsFailure.missing("Hadoop KMS has no key of such a name", null)
     val user = UserGroupInformation.getCurrentUser
     val asked = new PrivilegedExceptionAction[A] { override def run(): A = call }
-    val task = new FutureTask[A](new Callable[A] {
-      override def call(): A = user.doAs(asked)
-    })
-    val thread = new Thread(task, "pme-hadoop-kms")
-    thread.setDaemon(true)
-    thread.start()
-    try task.get(timeoutMillis, TimeUnit.MILLISECONDS)
+    val timed = new Callable[A] { override def call(): A = user.doAs(asked) }
+    try Deadline.in(timeoutMillis).call("a call to Hadoop KMS", timed)
     catch {
       case failed: ExecutionException => throw HadoopKmsCalls.failure(failed.getCause, masterKeyId)
-      case _: TimeoutException =>
-        task.cancel(true)
-        throw KmsFailure.unavailable(s"Hadoop KMS gave no answer within $timeoutSeconds s", null)
-      case interrupted: InterruptedException =>
-        task.cancel(true)
-        Thread.currentThread().interrupt()
-        throw KmsFailure.unavailable("waiting for Hadoop KMS was interrupted", interrupted)
     }
   }
 }

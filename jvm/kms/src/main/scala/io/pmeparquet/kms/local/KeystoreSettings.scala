@@ -2,7 +2,7 @@ package io.pmeparquet.kms.local
 
 import io.pmeparquet.{PmeErrors, Secret}
 import io.pmeparquet.keys.{FileContent, KmsSettings}
-import io.pmeparquet.kms.client.ClientValues
+import io.pmeparquet.kms.client.KmsOptionReader
 import io.pmeparquet.options.PmeOptions
 
 /**
@@ -25,7 +25,7 @@ object KeystoreSettings {
   import PmeOptions._
 
   /** @throws io.pmeparquet.PmeException for what is missing or of no use */
-  def of(values: ClientValues): KeystoreSettings = {
+  def of(values: KmsOptionReader): KeystoreSettings = {
     val storeType = values.text(KeystoreType).get
     val path = values.text(KeystorePath)
     if (path.isEmpty && !storeType.equalsIgnoreCase(Pkcs11Token.KeystoreType))

@@ -5,7 +5,7 @@ import java.util.Base64
 
 import io.pmeparquet.{AesKey, PmeErrors, Secret}
 import io.pmeparquet.keys.{Kms, KmsSettings}
-import io.pmeparquet.kms.client.ClientValues
+import io.pmeparquet.kms.client.KmsOptionReader
 import io.pmeparquet.material.LocalWrap
 import io.pmeparquet.options.PmeOptions
 
@@ -76,6 +76,6 @@ final case class StaticSettings(keys: Secret) extends KmsSettings {
 object StaticSettings {
 
   /** @throws io.pmeparquet.PmeException without keys */
-  def of(values: ClientValues): StaticSettings =
+  def of(values: KmsOptionReader): StaticSettings =
     StaticSettings(values.requiredSecret(PmeOptions.StaticKeys, "with kms=static"))
 }

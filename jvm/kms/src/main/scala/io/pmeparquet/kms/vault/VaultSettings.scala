@@ -2,7 +2,7 @@ package io.pmeparquet.kms.vault
 
 import io.pmeparquet.{PmeErrors, Secret}
 import io.pmeparquet.keys.{FileContent, KmsSettings}
-import io.pmeparquet.kms.client.ClientValues
+import io.pmeparquet.kms.client.KmsOptionReader
 import io.pmeparquet.kms.http.{ServerAddress, UrlPath}
 import io.pmeparquet.options.PmeOptions
 
@@ -51,7 +51,7 @@ object VaultSettings {
   import PmeOptions._
 
   /** @throws io.pmeparquet.PmeException if a setting is missing, invalid or unsafe */
-  def of(values: ClientValues): VaultSettings = {
+  def of(values: KmsOptionReader): VaultSettings = {
     val url = ServerAddress.parse(VaultUrl, values.requiredText(VaultUrl, "with kms=vault"))
     VaultSettings(
       url.toString,
@@ -63,7 +63,7 @@ object VaultSettings {
     )
   }
 
-  private def jwt(values: ClientValues, why: String): VaultLogin.Jwt =
+  private def jwt(values: KmsOptionReader, why: String): VaultLogin.Jwt =
     values.text(VaultJwt).map(_.trim).filter(_.startsWith(FileReference)) match {
       case Some(file) => VaultLogin.JwtFile(file.stripPrefix(FileReference).stripPrefix("//"))
       case None => VaultLogin.JwtText(values.requiredToken(VaultJwt, why))
@@ -71,7 +71,7 @@ object VaultSettings {
 
   private val FileReference = "file:"
 
-  private def login(values: ClientValues): VaultLogin = {
+  private def login(values: KmsOptionReader): VaultLogin = {
     val auth = values.text(VaultAuth).getOrElse(VaultAuth.values.head)
     val why = s"with kms.vault.auth=$auth"
     Seq(VaultToken -> "token", VaultSecretId -> "approle", VaultJwt -> "kubernetes").foreach {

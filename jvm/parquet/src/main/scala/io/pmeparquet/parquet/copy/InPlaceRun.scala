@@ -3,16 +3,12 @@ package io.pmeparquet.parquet.copy
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.AccessDeniedException
-import java.util.UUID
-
-import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.security.AccessControlException
-import org.slf4j.LoggerFactory
 
-import io.pmeparquet.{PmeErrors, PmeException, Sha256}
+import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.material.FlatJson
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.bytes.SmallText
@@ -26,43 +22,16 @@ import io.pmeparquet.parquet.scope.WriteScope
  * @param goesOn whether it continues an earlier run that has not ended
  */
 final class InPlaceRun private (
-    table: Path,
     private val hidden: Path,
     private val own: RunDirectory,
     val goesOn: Boolean
 ) extends Serializable {
 
   /** Gives the work a directory for one file of one attempt, and removes it afterwards. ''Executor only.'' */
-  def attempt[A](conf: Configuration)(work: Path => A): A = {
-    requireRunning(conf)
-    val name = UUID.randomUUID().toString
-    try lostToAnother(conf)(work(own.makeAttempt(name, conf)))
-    finally
-      tidy {
-        OwnFiles.delete(own.in(name), conf)
-        // An attempt that Spark no longer waits for may have recreated what the run removed when it ended.
-        if (!own.isRunning(conf)) leave(conf)
-      }
-  }
+  def attempt[A](conf: Configuration)(work: Path => A): A = own.attempt(conf, stays = false)(work)._2
 
   /** @throws io.pmeparquet.PmeException if this run is over: another one may have begun */
-  def requireRunning(conf: Configuration): Unit =
-    if (!own.isRunning(conf)) throw PmeErrors.runIsOver(table.toString)
-
-  /**
-   * Reports failures after the end of this run as exactly that: another run removes its files while tasks are at work.
-   */
-  private def lostToAnother[A](conf: Configuration)(work: => A): A =
-    try work
-    catch {
-      case lost @ (_: IOException | _: PmeException) if isOver(conf) =>
-        throw PmeErrors.runIsOver(table.toString, lost)
-    }
-
-  private def isOver(conf: Configuration) =
-    try !own.isRunning(conf)
-    // The caller then reports the first failure.
-    catch { case NonFatal(_) => false }
+  def requireRunning(conf: Configuration): Unit = own.requireRunning(conf)
 
   /** @throws io.pmeparquet.PmeException if an attempt has claimed a file */
   def requireUnclaimed(file: Path, conf: Configuration): Unit =
@@ -88,34 +57,15 @@ final class InPlaceRun private (
    *
    * @param complete whether nothing is left to continue; otherwise the manifest stays
    */
-  def end(complete: Boolean, conf: Configuration): Unit = tidy {
+  def end(complete: Boolean, conf: Configuration): Unit = RunDirectory.tidy(hidden) {
     // If another run has ended this one, everything else belongs to the other.
-    if (complete && own.isRunning(conf)) OwnFiles.delete(hidden, conf) else leave(conf)
-  }
-
-  /** Removes this run's own directory, and the hidden directory if nothing else is in it. */
-  private def leave(conf: Configuration): Unit = {
+    val isLast = complete && own.isRunning(conf)
     own.delete(conf)
-    val fs = hidden.getFileSystem(conf)
-    if (fs.exists(hidden) && fs.listStatus(hidden).isEmpty) {
-      // Not recursive, so that it spares what another run has put there by now. A local file system checks first and
-      // deletes later; the other run then reports that it is over.
-      fs.delete(hidden, /* recursive= */ false)
-      ()
-    }
+    if (isLast) OwnFiles.delete(hidden, conf)
   }
-
-  private def tidy(work: => Unit): Unit =
-    // The files in place are there, and a failure to put one there matters more than one to tidy up.
-    try work
-    catch {
-      case NonFatal(failed) =>
-        InPlaceRun.log.warn(s"the temporary directory $hidden could not be removed: ${failed.getMessage}")
-    }
 }
 
 object InPlaceRun {
-  private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   /** The hidden directory's name in a table's directory. */
   private val Hidden = ".pme-encrypting"
@@ -135,18 +85,12 @@ object InPlaceRun {
     val hidden = mark(table)
     val file = new Path(hidden, Manifest)
     val fs = hidden.getFileSystem(conf)
-    val run = new InPlaceRun(table, hidden, RunDirectory.fresh(hidden, ""), goesOn = fs.exists(file))
+    val run = new InPlaceRun(hidden, RunDirectory.in(hidden, table), goesOn = fs.exists(file))
     var placed = false
     try {
       manifest.place(table, file, like, conf)
       placed = true
-      // Before it looks for others: of two runs that begin at once, at least one sees the other, and at most one
-      // continues.
-      run.own.begin(conf)
-      // Removes all that others left, before any file is written, and with it what their tasks were about to put in
-      // place.
-      OwnFiles.clear(hidden, Set(Manifest, run.own.name), conf)
-      run.requireRunning(conf)
+      run.own.beginAlone(keep = Set(Manifest), conf)
       // Two runs that begin at once may both have found no manifest, and written theirs.
       manifest.require(table, file, conf)
       run

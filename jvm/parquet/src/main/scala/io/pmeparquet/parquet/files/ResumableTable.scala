@@ -1,48 +1,27 @@
 package io.pmeparquet.parquet.files
 
 import java.io.IOException
-import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
-import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, Sha256}
 
 /**
- * A table that appears all at once, whose writing a later run continues. Tasks write to a hidden directory beside its
- * place. A file of an attempt that is complete and verified moves to the staged table there; when all files are, that moves
- * to the target, as of a [[StagedTable]].
+ * A staged table that a later run continues. A file of an attempt that is complete and verified moves to the staged table;
+ * when all files are there, it moves to the target.
  *
  * A run that is killed leaves the staged table. The next run for the same target and purpose finds its files, and decides
  * itself whether to trust them: whoever can write to the storage can have put them there. ''Crosses the wire.''
  *
  * @param staging the hidden directory of all runs for the same target and purpose
- * @param run the directory of this run
  */
-final class ResumableTable private (val target: Path, staging: Path, run: RunDirectory) extends Serializable {
-  private val staged = new Path(staging, ResumableTable.Staged)
+final class ResumableTable private (target: Path, staging: Path, run: RunDirectory)
+    extends StagedTable(target, run) {
+  private[files] override val staged = new Path(staging, ResumableTable.Staged)
 
   /** Gives the work a directory for one file of one attempt, and removes it afterwards. ''Executor only.'' */
-  def attempt[A](conf: Configuration)(work: Path => A): A = {
-    requireRunning(conf)
-    val name = s"attempt-${UUID.randomUUID()}"
-    try work(run.makeAttempt(name, conf))
-    catch {
-      // Another run removes the files of this one while tasks are at work.
-      case lost: IOException if !run.isRunning(conf) => throw PmeErrors.copyIsOver(target.toString, lost)
-    } finally
-      try OwnFiles.delete(run.in(name), conf)
-      catch { case failed: IOException => ResumableTable.warn(staging, failed) }
-  }
-
-  /** @throws io.pmeparquet.PmeException if this run is over: another one may have begun */
-  def requireRunning(conf: Configuration): Unit =
-    if (!run.isRunning(conf)) throw PmeErrors.copyIsOver(target.toString)
-
-  /** Where an attempt with this directory writes a file. Creates the directories above it. */
-  def place(directory: Path, file: String, conf: Configuration): Path =
-    StagedTable.place(directory, file, conf)
+  def attempt[A](conf: Configuration)(work: Path => A): A = run.attempt(conf, stays = false)(work)._2
 
   /** The staged file of this name, by an earlier run or an attempt of this one; none if there is none. */
   def find(file: String, conf: Configuration): Option[Path] = {
@@ -68,7 +47,7 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
    * @return whether it was moved. If not, the caller decides whether the existing one is as good
    */
   def keep(written: Path, file: String, conf: Configuration): Boolean = {
-    requireRunning(conf)
+    run.requireRunning(conf)
     val fs = written.getFileSystem(conf)
     val to = place(staged, file, conf)
     find(file, conf).isEmpty && {
@@ -84,25 +63,14 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
    * @param files paths within the table
    */
   def publish(files: Set[String], conf: Configuration): Unit = {
-    requireRunning(conf)
-    val fs = target.getFileSystem(conf)
+    run.requireRunning(conf)
     OwnFiles.requireDirectory(staged, conf)
-    removeOthers(fs, files, conf)
+    removeOthers(target.getFileSystem(conf), files, conf)
     files.find(find(_, conf).isEmpty).foreach { file =>
       throw new IOException(s"file $file was written for $target, but it was not found")
     }
-    if (UnfinishedCopy.isNeeded(target, conf)) {
-      val moves = files.toSeq.map(file => UnfinishedCopy.Move(StagedTable.within(staged, file), file))
-      UnfinishedCopy.appear(moves, target, conf)
-    } else {
-      StagedTable.appear(staged, target, conf)
-      StagedTable
-        .missing(target, files, conf)
-        .foreach(file => throw PmeErrors.publishedPartly(target.toString, file))
-    }
-    // The table is there: the run has not failed if something else could not be removed.
-    try ResumableTable.all(target, conf).foreach(OwnFiles.delete(_, conf))
-    catch { case failed: IOException => ResumableTable.warn(staging, failed) }
+    val moves = files.toSeq.map(file => UnfinishedCopy.Move(StagedTable.within(staged, file), file))
+    appear(moves, conf)(ResumableTable.all(target, conf))
   }
 
   /** Removes files of the staged table that are not these: sources may have changed between two runs. */
@@ -126,15 +94,9 @@ final class ResumableTable private (val target: Path, staging: Path, run: RunDir
     }
     clean(staged)
   }
-
-  /** Ends a run that has not published: the staged table stays for the next one. ''Driver only.'' */
-  def end(conf: Configuration): Unit =
-    try run.delete(conf)
-    catch { case failed: IOException => ResumableTable.warn(staging, failed) }
 }
 
 object ResumableTable {
-  private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   /** The staged table in the hidden directory; unlike the name of a run. */
   private val Staged = "table"
@@ -151,14 +113,13 @@ object ResumableTable {
     target.getFileSystem(conf).mkdirs(target.getParent)
     val staging = new Path(target.getParent, prefix(target) + Sha256.ofText(purpose).take(DigestCharacters))
     OwnFiles.ensureDirectory(staging, conf)
-    val run = RunDirectory.fresh(staging, "")
+    val run = RunDirectory.in(staging, target)
     val table = new ResumableTable(target, staging, run)
     try {
-      run.begin(conf)
       // Removes what others left, and with it the marks of runs that have not ended.
-      OwnFiles.clear(staging, Set(Staged, run.name), conf)
-      OwnFiles.ensureDirectory(new Path(staging, Staged), conf)
-      table.requireRunning(conf)
+      run.beginAlone(keep = Set(Staged), conf)
+      OwnFiles.ensureDirectory(table.staged, conf)
+      run.requireRunning(conf)
       table
     } catch {
       case failed: Throwable =>
@@ -172,17 +133,5 @@ object ResumableTable {
 
   /** The hidden directories of all runs to a target, whatever their purpose. */
   private def all(target: Path, conf: Configuration): Seq[Path] =
-    target
-      .getFileSystem(conf)
-      .listStatus(target.getParent)
-      .toSeq
-      .map(_.getPath)
-      .filter { path =>
-        path.getName.startsWith(prefix(target)) &&
-        path.getName.drop(prefix(target).length).matches(s"[0-9a-f]{$DigestCharacters}") &&
-        OwnFiles.find(path, conf) == Found.Directory
-      }
-
-  private def warn(staging: Path, failed: IOException): Unit =
-    log.warn(s"temporary files in $staging could not be removed: ${failed.getMessage}")
+    RunDirectory.list(target.getParent, prefix(target), s"[0-9a-f]{$DigestCharacters}", conf)
 }

@@ -3,115 +3,70 @@ package io.pmeparquet.parquet.files
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.{ConcurrentLinkedQueue, Executors}
-import java.util.UUID
 
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
-import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, UnfinishedFile}
 import io.pmeparquet.material.MaterialFile
 
 /**
  * A table that appears all at once: tasks write to a hidden directory beside its place. When all are done, a rename moves
- * that directory there, or, where directories do not move in one step, [[UnfinishedCopy]] moves its files. A run that is
- * killed before leaves only hidden files that the next run removes.
+ * the staged table there, or, where directories do not move in one step, [[UnfinishedCopy]] moves its files. ''Crosses the
+ * wire.''
  *
- * Each run has a directory of its own with an unpredictable name, and so has each attempt of a task in it: only what
- * tasks report to the driver counts, once per task. If two runs write to one target, the first to finish gets it.
- *
- * @param run the directory where its tasks write
+ * @param run the directory where the tasks of this run write
  */
-final class StagedTable private (val target: Path, run: RunDirectory, @transient mark: Option[RunMark])
+abstract class StagedTable private[files] (val target: Path, private[files] val run: RunDirectory)
     extends Serializable {
 
-  // Named unlike any partition.
-  private def table = run.in(s"table-${run.name}")
-
-  /**
-   * Runs an attempt of a task, and removes everything of it if it fails, or if the driver has already given up.
-   *
-   * @return what it wrote, and its name for [[publish]]
-   */
-  def attempt[A](conf: Configuration)(write: Path => A): (String, A) = {
-    val name = s"attempt-${UUID.randomUUID()}"
-    val written =
-      try {
-        if (!run.isRunning(conf)) throw PmeErrors.copyIsOver(target.toString)
-        write(run.makeAttempt(name, conf))
-      } catch {
-        case failed: Throwable =>
-          try {
-            OwnFiles.delete(run.in(name), conf)
-            clearIfOver(conf)
-          } catch { case more: IOException => failed.addSuppressed(more) }
-          throw failed
-      }
-    clearIfOver(conf)
-    name -> written
-  }
+  /** Where files are that are complete, on file systems that move a directory in one step. */
+  private[files] def staged: Path
 
   /** Where an attempt with this directory writes a file. Creates the directories above it. */
   def place(directory: Path, file: String, conf: Configuration): Path =
     StagedTable.place(directory, file, conf)
 
-  private def clearIfOver(conf: Configuration): Unit = if (!run.isRunning(conf)) run.delete(conf)
-
-  /** Removes everything of this run. ''Driver only.'' */
-  def discard(conf: Configuration): Unit =
-    try run.delete(conf)
-    finally mark.foreach(_.release())
+  /** Ends the run, published or not. What is left goes, as far as no later run needs it. ''Driver only.'' */
+  def end(conf: Configuration): Unit = run.end(conf)
 
   /**
-   * Puts the table in its place, from the files of these attempts. ''Driver only.''
+   * Puts the table in its place.
    *
-   * @param files the number of files in all, without key material beside them
+   * @param moves its files; where a directory moves in one step, all are in the staged table
+   * @param leftovers directories that no run needs once the table is there
    */
-  def publish(attempts: Seq[String], files: Long, conf: Configuration): Unit = {
-    val fs = target.getFileSystem(conf)
-    val written =
-      attempts.distinct.map(run.in).map(one => one -> filesOf(one, conf))
-    val count = written.map(_._2.count(!_.getName.startsWith(MaterialFile.Prefix))).sum
-    if (count != files)
-      throw new IOException(s"$files files were written for $target, but only $count were found")
-    if (UnfinishedCopy.isNeeded(target, conf))
-      UnfinishedCopy.appear(
-        for ((directory, found) <- written; file <- found)
-          yield UnfinishedCopy.Move(file, StagedTable.below(directory, file)),
-        target,
-        conf
-      )
+  private[files] def appear(moves: Seq[UnfinishedCopy.Move], conf: Configuration)(
+      leftovers: => Seq[Path]
+  ): Unit = {
+    if (UnfinishedCopy.isNeeded(target, conf)) UnfinishedCopy.appear(moves, target, conf)
     else {
-      OwnFiles.makeDirectory(table, conf)
-      for ((directory, found) <- written; file <- found) collect(fs, directory, file, conf)
-      StagedTable.appear(table, target, conf)
+      moveStaged(conf)
+      StagedTable.missing(target, moves.map(_.to), conf).foreach { file =>
+        throw PmeErrors.publishedPartly(target.toString, file)
+      }
     }
     // The table is there: the run has not failed if something else could not be removed.
-    try {
-      discard(conf)
-      StagedTable.removeUseless(target, conf)
-    } catch {
+    RunDirectory.tidy(target)(leftovers.foreach(OwnFiles.delete(_, conf)))
+  }
+
+  private def moveStaged(conf: Configuration): Unit = {
+    StagedTable.requireFree(target, conf)
+    target.getFileSystem(conf).mkdirs(target.getParent)
+    try OwnFiles.moveToFree(staged, target, conf)
+    catch {
       case failed: IOException =>
-        StagedTable.log.warn(s"the temporary files beside $target could not be removed: ${failed.getMessage}")
+        // If somebody else was there first, that is the better message.
+        StagedTable.requireFree(target, conf)
+        throw failed
     }
-  }
-
-  private def filesOf(attempt: Path, conf: Configuration): Seq[Path] = {
-    OwnFiles.requireDirectory(attempt, conf)
-    OwnFiles.filesBelow(attempt, conf).toList
-  }
-
-  private def collect(fs: FileSystem, from: Path, file: Path, conf: Configuration): Unit = {
-    val to = place(table, StagedTable.below(from, file), conf)
-    if (!fs.rename(file, to)) throw new IOException(s"$file could not be moved to $to")
   }
 }
 
 object StagedTable {
-  private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   /** A path within a directory, for names that Hadoop's paths would misinterpret. */
   def within(directory: Path, relative: String): Path = {
@@ -170,53 +125,70 @@ object StagedTable {
     val found = OwnFiles.filesBelow(target, conf).map(_.toUri.getPath).toSet
     files.find(file => !found(within(target, file).toUri.getPath))
   }
+}
 
-  /** The path of a file within a directory. */
-  private def below(directory: Path, file: Path): String =
-    file.toUri.getPath.stripPrefix(directory.toUri.getPath).stripPrefix("/")
+/**
+ * A staged table whose attempts count as a whole, once per task: only what tasks report to the driver is in the table. So
+ * a file and its key material are of one attempt. If two runs write to one target, the first to finish gets it. The next
+ * run removes what a killed one leaves.
+ */
+final class CopiedTable private (target: Path, run: RunDirectory) extends StagedTable(target, run) {
+  // Named unlike any partition.
+  private[files] override def staged: Path = run.in(s"table-${run.name}")
 
   /**
-   * Moves a whole table to its target, where a directory moves in one step.
+   * Runs an attempt of a task, and removes everything of it if it fails, or if the driver has already given up.
+   * ''Executor only.''
    *
-   * @throws io.pmeparquet.PmeException if something exists at the target
+   * @return what it wrote, and its name for [[publish]]
    */
-  private[files] def appear(table: Path, target: Path, conf: Configuration): Unit = {
-    requireFree(target, conf)
-    target.getFileSystem(conf).mkdirs(target.getParent)
-    try OwnFiles.moveToFree(table, target, conf)
-    catch {
-      case failed: IOException =>
-        // If somebody else was there first, that is the better message.
-        requireFree(target, conf)
-        throw failed
+  def attempt[A](conf: Configuration)(write: Path => A): (String, A) = run.attempt(conf, stays = true)(write)
+
+  /**
+   * Puts the table in its place, from the files of these attempts. ''Driver only.''
+   *
+   * @param files the number of files in all, without key material beside them
+   */
+  def publish(attempts: Seq[String], files: Long, conf: Configuration): Unit = {
+    val moves = attempts.distinct.map(run.in).flatMap { attempt =>
+      OwnFiles.requireDirectory(attempt, conf)
+      val above = attempt.toUri.getPath + "/"
+      OwnFiles.filesBelow(attempt, conf).map { file =>
+        UnfinishedCopy.Move(file, file.toUri.getPath.stripPrefix(above))
+      }
     }
+    val count = moves.count(!_.from.getName.startsWith(MaterialFile.Prefix))
+    if (count != files)
+      throw new IOException(s"$files files were written for $target, but only $count were found")
+    if (!UnfinishedCopy.isNeeded(target, conf)) {
+      OwnFiles.makeDirectory(staged, conf)
+      val fs = target.getFileSystem(conf)
+      moves.foreach(move => UnfinishedCopy.rename(fs, move.from, place(staged, move.to, conf)))
+    }
+    // What can no longer reach the target. If killed runs can be distinguished, running ones clean up themselves.
+    appear(moves, conf)(
+      if (RunDirectory.hasLocks(target, conf)) Nil else CopiedTable.others(target, conf)
+    )
   }
+}
+
+object CopiedTable {
 
   /** Begins a run, and removes what killed runs left, but nothing that another run is using. */
-  def begin(target: Path, conf: Configuration): StagedTable = {
-    val fs = target.getFileSystem(conf)
-    fs.mkdirs(target.getParent)
-    killed(target, conf).foreach(OwnFiles.delete(_, conf))
-    val run = RunDirectory.fresh(target.getParent, prefix(target))
-    new StagedTable(target, run, Some(run.beginLocked(conf)))
+  def begin(target: Path, conf: Configuration): CopiedTable = {
+    target.getFileSystem(conf).mkdirs(target.getParent)
+    others(target, conf).filter(RunDirectory.isLeft(_, conf)).foreach(OwnFiles.delete(_, conf))
+    val run = RunDirectory.beside(target, prefix(target))
+    run.begin(conf)
+    new CopiedTable(target, run)
   }
 
   // Hidden from Spark whatever the name; a '_' would not hide one with a '='. Encrypting and decrypting to a copy stage
   // here, too; the name stays since runs of other versions look for leftovers under it.
   private def prefix(target: Path) = s".${target.getName}.pme-rekey-"
 
-  private def killed(target: Path, conf: Configuration): Seq[Path] =
-    staged(target, conf).filter(RunDirectory.isLeft(_, conf))
-
-  /**
-   * Removes what can no longer reach the target, since a table is there. If killed runs can be distinguished from
-   * others, running ones are left to clean up themselves.
-   */
-  private def removeUseless(target: Path, conf: Configuration): Unit =
-    if (!RunMark.distinguishes(target, conf)) staged(target, conf).foreach(OwnFiles.delete(_, conf))
-
-  private def staged(target: Path, conf: Configuration): Seq[Path] =
-    RunDirectory.list(target.getParent, prefix(target), conf)
+  private def others(target: Path, conf: Configuration): Seq[Path] =
+    RunDirectory.list(target.getParent, prefix(target), "[0-9a-f-]{36}", conf)
 }
 
 /**
@@ -267,7 +239,7 @@ private[files] object UnfinishedCopy {
       isBegun = true
       inParallel(moves) { move =>
         val to = StagedTable.within(target, move.to)
-        if (!fs.rename(move.from, to)) throw new IOException(s"${move.from} could not be moved to $to")
+        rename(fs, move.from, to)
         moved.add(to)
         ()
       }
@@ -298,6 +270,9 @@ private[files] object UnfinishedCopy {
     }
   }
 
+  def rename(fs: FileSystem, from: Path, to: Path): Unit =
+    if (!fs.rename(from, to)) throw new IOException(s"$from could not be moved to $to")
+
   /** Some stores keep directories when the last file in them is gone. The next run needs a free target. */
   private def removeEmpty(fs: FileSystem, target: Path, directories: Seq[Path]): Unit =
     directories
@@ -313,25 +288,19 @@ private[files] object UnfinishedCopy {
 
   /** Each file is some requests, one after the other. After a failure, begins no more, and waits for those that run. */
   private def inParallel[A](all: Seq[A])(act: A => Unit): Unit = {
-    val pool = Executors.newFixedThreadPool(Threads)
     val failures = new ConcurrentLinkedQueue[Throwable]
-    try {
-      all
-        .map { one =>
-          pool.submit(new Runnable {
-            override def run(): Unit =
-              if (failures.isEmpty) {
-                try act(one)
-                catch { case failed: Throwable => failures.add(failed) }
-                ()
-              }
-          })
-        }
-        .foreach(_.get())
-      Option(failures.poll()).foreach { first =>
-        failures.asScala.filterNot(_ eq first).foreach(first.addSuppressed)
-        throw first
+    val calls = all.map { one =>
+      Executors.callable { () =>
+        try if (failures.isEmpty) act(one)
+        catch { case failed: Throwable => failures.add(failed); () }
       }
-    } finally pool.shutdownNow()
+    }
+    val pool = Executors.newFixedThreadPool(Threads)
+    try pool.invokeAll(calls.asJava)
+    finally pool.shutdownNow()
+    Option(failures.poll()).foreach { first =>
+      failures.forEach(more => first.addSuppressed(more))
+      throw first
+    }
   }
 }

@@ -9,7 +9,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.kms.client.HiveSettings
+import io.pmeparquet.kms.client.ConfigurationDigest
 import io.pmeparquet.options.{OptionSpec, ParquetNames, PmeOptions}
 
 /**
@@ -70,7 +70,7 @@ private[standalone] object ConfigurationIdentity {
     else if (Ours.exists(name.startsWith)) !OfKeys.contains(name.toLowerCase(Locale.ROOT))
     else
       !Engines.exists(name.startsWith) && !OfStatements.contains(name.toLowerCase(Locale.ROOT)) &&
-      !HiveSettings.areTables(name)
+      !ConfigurationDigest.isOfHiveTable(name)
 
   private val Ours = Seq(PmeOptions.FactoryPrefix, PmeOptions.ParquetPrefix)
 

@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, SecretReference}
 import io.pmeparquet.keys.KmsSettings
-import io.pmeparquet.kms.client.{ConfiguredValues, ProcessSecrets}
+import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.options.{
   DeltaNames,
@@ -80,7 +80,7 @@ private[standalone] object ConfigurationOptions {
   /** The KMS of these options. */
   def kms(values: OptionValues, conf: Configuration): KmsSettings = {
     val secrets = new ProcessSecrets(conf, name => Option(conf.get(name)))
-    KmsAccess.settings(new ConfiguredValues(values, conf, secrets, Set.empty))
+    KmsAccess.settings(new DriverOptionReader(values, conf, secrets, Set.empty))
   }
 
   private def refuseSparks(values: OptionValues): Unit =

@@ -7,7 +7,7 @@ import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{PmeErrors, RecentValues}
 import io.pmeparquet.keys.{KeyBroker, KeySource, KmsSettings, KmsUse}
-import io.pmeparquet.kms.client.ConfiguredValues
+import io.pmeparquet.kms.client.ConfigurationDigest
 import io.pmeparquet.options.{FileSettings, OptionValues, ReadSettings, Settings, WriteSettings}
 import io.pmeparquet.parquet.admission.{Admissions, FileDecryption}
 import io.pmeparquet.parquet.bytes.FileVersion
@@ -119,7 +119,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
 
   /** Settings of a task may be what a secret refers to, so secrets count as well. */
   private def identityOf(conf: Configuration) =
-    ConfiguredValues.identityOfJob(conf, ConfigurationOptions.referredTo(conf))
+    ConfigurationDigest.ofJob(conf, ConfigurationOptions.referredTo(conf))
 
   /** Jobs of MapReduce write files under other names first, and move them. Decision 0011 is about readable footers. */
   private def refuseUnsafe(settings: WriteSettings): Unit = {

@@ -159,16 +159,6 @@ class OwnFilesSuite extends FunSuite {
     }
   }
 
-  directory.test("a run that is still going does not count as killed") { root =>
-    val path = hadoop(root.resolve("running"))
-    val mark = RunMark.place(path, conf)
-    assert(!RunMark.isLeft(path, conf))
-    mark.release()
-    assert(RunMark.isLeft(path, conf))
-    Files.delete(root.resolve("running"))
-    assert(!RunMark.isLeft(path, conf))
-  }
-
   directory.test("links among a table's directories are found, except the table itself") { root =>
     val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
     val table = Files.createSymbolicLink(root.resolve("table"), Files.createDirectory(root.resolve("real")))

@@ -7,6 +7,8 @@ import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, RawLocalFileSystem}
 
+import io.pmeparquet.PmeException
+
 class RunDirectorySuite extends FunSuite {
   private val directory = FunFixture[LocalPath](
     _ => Files.createTempDirectory("pme-run").toRealPath(),
@@ -21,9 +23,9 @@ class RunDirectorySuite extends FunSuite {
   }
 
   private def begun(root: LocalPath) = {
-    val run = RunDirectory.fresh(new Path("file", null, root.toString), ".run-")
+    val run = RunDirectory.beside(new Path("file", null, s"$root/table"), ".run-")
     run.begin(conf)
-    run.makeAttempt("attempt", conf)
+    OwnFiles.makeDirectory(run.in("attempt"), conf)
     run
   }
 
@@ -43,15 +45,46 @@ class RunDirectorySuite extends FunSuite {
     MeanwhileFileSystem.times.set(0)
   }
 
+  directory.test("a run that is still going does not count as killed, and neither does one that has ended") {
+    root =>
+      val run = begun(root)
+      assert(!RunDirectory.isLeft(run.path, conf))
+      run.delete(conf)
+      assert(!RunDirectory.isLeft(run.path, conf))
+  }
+
+  directory.test("an attempt leaves nothing, unless it is to stay and succeeds") { root =>
+    val run = begun(root)
+    assertEquals(run.attempt(conf, stays = false)(_ => 1)._2, 1)
+    val (kept, _) = run.attempt(conf, stays = true)(_ => ())
+    intercept[IllegalStateException](run.attempt(conf, stays = true)(_ => throw new IllegalStateException))
+    val names =
+      Files.list(root.resolve(run.name)).toArray.toSet.map((path: Any) => path.toString.split('/').last)
+    assertEquals(names, Set("running", "attempt", kept))
+    run.delete(conf)
+  }
+
+  directory.test("an attempt of a run that is over fails as one, and removes what it has created") { root =>
+    val run = begun(root)
+    val failed = intercept[PmeException](run.attempt(conf, stays = true) { _ =>
+      run.delete(conf)
+      Files.createDirectories(root.resolve(run.name).resolve("late"))
+      throw new java.io.IOException("the file is gone")
+    })
+    assert(failed.getMessage.contains("this run is over"), failed.getMessage)
+    assert(!Files.exists(root.resolve(run.name)))
+    intercept[PmeException](run.attempt(conf, stays = true)(_ => ()))
+  }
+
   directory.test("a run whose removal stops midway keeps its mark, by which the next run recognizes it") {
     root =>
       val stopping = conf
       stopping.set("fs.file.impl", classOf[StoppingFileSystem].getName)
-      val run = RunDirectory.fresh(new Path("file", null, root.toString), ".run-")
-      val mark = run.beginLocked(stopping)
-      run.makeAttempt("attempt", stopping)
+      val run = RunDirectory.beside(new Path("file", null, s"$root/table"), ".run-")
+      run.begin(stopping)
+      assert(!RunDirectory.isLeft(run.path, stopping))
+      OwnFiles.makeDirectory(run.in("attempt"), stopping)
       intercept[java.io.IOException](run.delete(stopping))
-      mark.release()
       assert(RunDirectory.isLeft(run.path, stopping))
   }
 }

@@ -1,6 +1,5 @@
 package io.pmeparquet.spark.admin
 
-import java.io.IOException
 import java.net.URI
 
 import scala.collection.JavaConverters._
@@ -16,7 +15,7 @@ import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.{FileSettings, PmeOptions, Use}
 import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
-import io.pmeparquet.parquet.files.{ListedFile, StagedTable}
+import io.pmeparquet.parquet.files.{CopiedTable, ListedFile, StagedTable}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, TableFiles}
 import io.pmeparquet.spark.admin.seal.SealedGuard
@@ -153,7 +152,7 @@ private final class TableCopy(
     settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
     val write = writeOptions.map(resolver.write(_, writeConf, to))
     val check = resolver.read(checkOptions)
-    val staged = StagedTable.begin(to, writeConf)
+    val staged = CopiedTable.begin(to, writeConf)
     val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)
     step.begin()
     publish(staged, files) {
@@ -178,7 +177,7 @@ private final class TableCopy(
   }
 
   /** Copies the files to the staged table, and publishes it. Discards everything if that fails. */
-  private def publish(staged: StagedTable, files: Seq[SourceFile])(job: => CopyTask): Copied =
+  private def publish(staged: CopiedTable, files: Seq[SourceFile])(job: => CopyTask): Copied =
     try {
       val tasks = FileJob.tasksFor(session, files.size, files.map(_.length).sum)
       val done =
@@ -186,12 +185,7 @@ private final class TableCopy(
       val all = done.map(_.made).reduce(_ + _)
       staged.publish(done.map(_.attempt).toSeq, all.files, writeConf)
       all
-    } catch {
-      case failed: Throwable =>
-        try staged.discard(writeConf)
-        catch { case more: IOException => failed.addSuppressed(more) }
-        throw failed
-    }
+    } finally staged.end(writeConf)
 
   /**
    * The files that a query would read, from Spark's own listing. This sets a schema, because Spark has no types for
@@ -256,7 +250,7 @@ private final class CopyTask(
     writeConf: Broadcast[SerializableConfiguration],
     write: Option[WriteScope],
     check: ReadScope,
-    table: StagedTable,
+    table: CopiedTable,
     step: ProgressStep
 ) extends (Iterator[SourceFile] => Iterator[CopiedFiles])
     with Serializable {

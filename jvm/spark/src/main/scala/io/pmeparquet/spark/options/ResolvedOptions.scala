@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference}
 import io.pmeparquet.keys.{Kms, KmsSettings, KmsUse}
-import io.pmeparquet.kms.client.{ConfiguredValues, ProcessSecrets}
+import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.options.{
   Level,
@@ -120,7 +120,7 @@ private[spark] final class ResolvedOptions(
   private def settingOf(name: String) =
     session.conf.getOption(name).orElse(session.sparkContext.getConf.getOption(name))
 
-  private def configured = new ConfiguredValues(values, conf, secrets, stored.keySet)
+  private def configured = new DriverOptionReader(values, conf, secrets, stored.keySet)
 
   def kmsSettings: KmsSettings = KmsAccess.settings(configured)
 

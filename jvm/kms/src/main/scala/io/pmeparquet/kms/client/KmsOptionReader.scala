@@ -1,6 +1,6 @@
 package io.pmeparquet.kms.client
 
-import java.io.IOException
+import java.io.{FileNotFoundException, IOException}
 import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
@@ -10,8 +10,8 @@ import io.pmeparquet.{PmeErrors, Secret}
 import io.pmeparquet.keys.FileContent
 import io.pmeparquet.options.{OptionSpec, PmeOptions}
 
-/** The source of the settings of a KMS: options on the driver, or a Hadoop configuration. */
-trait ClientValues {
+/** Reads the options of a KMS: on the driver, or from the Hadoop configuration that a client gets. */
+abstract class KmsOptionReader(conf: Configuration) {
 
   /** The value, or the option's default. */
   def text(option: OptionSpec): Option[String]
@@ -23,14 +23,35 @@ trait ClientValues {
   def secret(option: OptionSpec): Option[Secret]
 
   /** The content of the file that the option names. */
-  def file(option: OptionSpec): Option[FileContent]
+  final def file(option: OptionSpec): Option[FileContent] =
+    text(option).map(path => content(path, s"option ${option.name}: file $path"))
 
   /**
    * The content of a file.
    *
    * @param where what messages call it
    */
-  def content(path: String, where: String): FileContent
+  final def content(path: String, where: String): FileContent = {
+    val file = new Path(path)
+    def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(where, why, cause)
+    try {
+      val fs = file.getFileSystem(conf)
+      val status = fs.getFileStatus(file)
+      if (status.isDirectory) throw PmeErrors.fileIsDirectory(where)
+      val length = status.getLen
+      if (length > KmsOptionReader.MaxFileBytes)
+        throw unusable(s"it is $length bytes long, too long for a file of keys or certificates", null)
+      val stream = fs.open(file)
+      try {
+        val bytes = new Array[Byte](length.toInt)
+        stream.readFully(0, bytes)
+        new FileContent(bytes)
+      } finally stream.close()
+    } catch {
+      case missing: FileNotFoundException => throw unusable("there is no such file", missing)
+      case failed: IOException => throw unusable("it cannot be read", failed)
+    }
+  }
 
   def requiredText(option: OptionSpec, why: String): String =
     text(option).map(_.trim).filter(_.nonEmpty).getOrElse(throw PmeErrors.missingOption(option.name, why))
@@ -56,38 +77,26 @@ trait ClientValues {
     val seconds =
       try value.toInt
       catch { case _: NumberFormatException => 0 }
-    if (seconds < 1 || seconds > ClientValues.MaxSeconds)
+    if (seconds < 1 || seconds > KmsOptionReader.MaxSeconds)
       throw PmeErrors.badOption(
         option.name,
         value,
-        s"a number of seconds from 1 to ${ClientValues.MaxSeconds}"
+        s"a number of seconds from 1 to ${KmsOptionReader.MaxSeconds}"
       )
     seconds * 1000L
   }
 }
 
-/** Options as the driver looks them up, and what only the driver knows of a read or write. */
-trait DriverValues extends ClientValues {
-
-  /** What parquet-java hands to a client class as its access token. */
-  def accessToken: Secret
-
-  /** A digest of all that a client class could look at: the configuration with the options, and the user. */
-  def identity: String
-
-  /** What a table's definition would put into the configuration, and the value that replaces it, if any. */
-  def withheld: Map[String, Option[String]]
-}
-
-object ClientValues {
-  private val MaxSeconds = 3600
+private object KmsOptionReader {
+  val MaxFileBytes: Int = 16 * 1024 * 1024
+  val MaxSeconds = 3600
 }
 
 /**
- * The settings as parquet-java hands them to a client, but for the address: where none is configured parquet-java hands
- * over what a file says, and nothing a file says chooses where a token goes.
+ * Reads options from the configuration that parquet-java gives to a client, the address included. If none is configured,
+ * parquet-java passes the one that a file names, and nothing in a file chooses where a token goes.
  */
-private[kms] class ConfValues(conf: Configuration) extends ClientValues {
+private[kms] class ConfOptionReader(conf: Configuration) extends KmsOptionReader(conf) {
   override def text(option: OptionSpec): Option[String] = set(option).orElse(option.default)
 
   override def isSet(option: OptionSpec): Boolean = set(option).isDefined
@@ -101,30 +110,9 @@ private[kms] class ConfValues(conf: Configuration) extends ClientValues {
       .headOption
       .map(password => new Secret(new String(password)))
 
-  override def file(option: OptionSpec): Option[FileContent] =
-    text(option).map(path => content(path, s"file $path"))
-
   /** Spark's own source hands on the options of a read in small letters. */
   private def namesOf(option: OptionSpec): Seq[String] = {
     val name = PmeOptions.ParquetPrefix + option.name.stripPrefix(PmeOptions.ParquetPrefix)
     Seq(name, name.toLowerCase(Locale.ROOT))
   }
-
-  override def content(path: String, where: String): FileContent = {
-    def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(where, why, cause)
-    try {
-      val file = new Path(path)
-      val stream = file.getFileSystem(conf).open(file)
-      try {
-        val bytes = stream.readNBytes(ConfValues.MaxFileBytes + 1)
-        if (bytes.length > ConfValues.MaxFileBytes)
-          throw unusable("it is too long for a file of certificates", null)
-        new FileContent(bytes)
-      } finally stream.close()
-    } catch { case failed: IOException => throw unusable("it cannot be read", failed) }
-  }
-}
-
-private object ConfValues {
-  val MaxFileBytes: Int = 1024 * 1024
 }
