@@ -42,6 +42,33 @@ def test_a_plaintext_table_is_read_where_plaintext_is_allowed(
     assert sorted(rows) == sorted(frame.collect())
 
 
+@pytest.mark.parametrize("scan", ["v1", "v2"])
+def test_each_query_of_a_frame_follows_the_session_as_it_is_then(
+    spark: SparkSession,
+    frame: DataFrame,
+    plain: Table,
+    conf: Callable[..., AbstractContextManager[None]],
+    scan: str,
+) -> None:
+    allowed = {"spark.datasource.pme-parquet.plaintextFiles": "allow"}
+    with conf(allowed):
+        read = plain.read(spark, scan=scan)
+        assert read.where("id >= 0").count() == frame.count()
+    with refused("PME_PLAINTEXT_FILE", plain.file.name):
+        read.where("id >= 0").collect()
+    with conf(allowed):
+        assert sorted(read.where("id >= 0").collect()) == sorted(frame.collect())
+
+
+def test_a_planned_query_follows_the_session_as_it_is_when_it_runs(
+    spark: SparkSession, frame: DataFrame, plain: Table, conf: Callable[..., AbstractContextManager[None]]
+) -> None:
+    query = spark.read.format("pme-parquet").options(**plain.options).schema(frame.schema).load(str(plain.path))
+    query.explain()
+    with conf({"spark.datasource.pme-parquet.plaintextFiles": "allow"}):
+        assert sorted(query.collect()) == sorted(frame.collect())
+
+
 def test_a_plaintext_intruder_is_refused(spark: SparkSession, frame: DataFrame, invaded: Table) -> None:
     with refused("PME_PLAINTEXT_FILE", INTRUDER):
         invaded.read(spark).collect()

@@ -57,6 +57,9 @@ final class RecentValues[K, V](
     ()
   }
 
+  /** Removes all values. What is being computed is not kept. */
+  def clear(): Unit = entries.synchronized(entries.clear())
+
   private def entryOf(key: K) = entries.synchronized(entries.computeIfAbsent(key, _ => new Entry))
   private def live(entry: Entry) = entry.value.filter(_ => now() < entry.until)
 

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.options.{Asker, OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.rules.SessionSetup
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
 
@@ -70,14 +70,15 @@ private[spark] trait OurSource extends FileDataSourceV2 {
   ): Table
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
-    if (viaV2(options)) super.inferSchema(options) else new StructType()
+    if (viaV2(options)) super.inferSchema(options) else OurSource.OfV1
 
   override def getTable(
       schema: StructType,
       partitioning: Array[Transform],
       properties: util.Map[String, String]
   ): Table =
-    if (viaV2(new CaseInsensitiveStringMap(properties))) super.getTable(schema, partitioning, properties)
+    if (!(schema eq OurSource.OfV1) && viaV2(new CaseInsensitiveStringMap(properties)))
+      super.getTable(schema, partitioning, properties)
     else new V1OnlyTable(shortName(), schema)
 
   override def getTable(options: CaseInsensitiveStringMap): Table = table(options, None)
@@ -92,8 +93,15 @@ private[spark] trait OurSource extends FileDataSourceV2 {
   }
 
   private def viaV2(options: CaseInsensitiveStringMap): Boolean = PmeSparkException.translated {
-    new ConfResolver(sparkSession).usesV2Scan(options.asCaseSensitiveMap().asScala.toMap)
+    val asked = options.asCaseSensitiveMap().asScala.toMap
+    ResolvedOptions.of(sparkSession, OptionOrigin.Unknown, asked).usesV2Scan
   }
+}
+
+private object OurSource {
+
+  /** What stands for the schema of a read by the V1 path, which infers it. `getTable` gets this object next. */
+  val OfV1 = new StructType()
 }
 
 /** A table without V2 capabilities, so that Spark takes the V1 path. It opens no file. */

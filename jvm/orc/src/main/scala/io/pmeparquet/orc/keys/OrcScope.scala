@@ -11,7 +11,7 @@ import io.pmeparquet.{AesKey, PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.keys.{KeySource, KmsSource, WrappedKey}
 import io.pmeparquet.material.{DataKeyUnwrapper, DoubleWrapper, JobKeks, KeyMaterial}
 import io.pmeparquet.options.OrcReadSettings
-import io.pmeparquet.parquet.scope.Scope
+import io.pmeparquet.parquet.scope.{Scope, ScopeRegistry}
 
 /**
  * The keys of one read of ORC files, or of one write job: what [[PmeKeyProvider]] asks. ''Crosses the wire'' with the
@@ -143,7 +143,8 @@ final class OrcScope private[keys] (
   // Whoever has the id has the keys.
   override def toString: String = s"OrcScope(${id.take(8)})"
 
-  override private[pmeparquet] def isShared: Boolean = writing.isEmpty
+  override private[pmeparquet] def sharedMillis: Option[Long] =
+    if (writing.isEmpty) Some(settings.kekLifetimeMillis) else None
 
   override private[pmeparquet] def sweep(): Unit = {
     local.sweep()
@@ -155,7 +156,7 @@ final class OrcScope private[keys] (
     unwrappers.foreach(_.sweep())
   }
 
-  private def readResolve(): AnyRef = OrcScopes.intern(this)
+  private def readResolve(): AnyRef = ScopeRegistry.intern(this)
 }
 
 private object OrcScope {

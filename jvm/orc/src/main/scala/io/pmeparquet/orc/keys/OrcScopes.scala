@@ -9,12 +9,10 @@ import io.pmeparquet.keys.{KeyBroker, KeyBrokers, KeyGrants, KeySource, Kms, Kms
 import io.pmeparquet.kms.{HadoopKmsClient, KmsAccess}
 import io.pmeparquet.material.JobKeks
 import io.pmeparquet.options.OrcReadSettings
-import io.pmeparquet.parquet.scope.{Scope, Scopes}
+import io.pmeparquet.parquet.scope.{ScopeRegistry, Scopes}
 
 /** Makes the scopes of ORC files on the driver, and finds them by id. */
 object OrcScopes {
-
-  private val making = new Object
 
   /** What opens the master keys of a table. Two that are equal lead to the same keys. */
   private[keys] final case class Use(kms: KmsUse, wrapped: Seq[WrappedMasterKey])
@@ -32,16 +30,12 @@ object OrcScopes {
       conf: Configuration
   ): OrcScope = {
     val own = Use(use, wrapped)
-    def fits(scope: Scope) = scope match {
-      case orc: OrcScope => orc.settings == settings && orc.opening != null && orc.opening.use == own
-      case _ => false
-    }
-    def known = Scopes.recent(fits).collect { case orc: OrcScope => orc }
-    known.getOrElse {
-      // Opened outside the lock, since a KMS may be slow.
-      val (_, source) = opened(own, None, settings.kekLifetimeMillis, conf)
-      making.synchronized(known.getOrElse(scope(own, None, None, settings, source)))
-    }
+    val fits = (orc: OrcScope) => orc.settings == settings && orc.opening != null && orc.opening.use == own
+    ScopeRegistry.shared(fits) {
+      val localKeys =
+        localKeysOf(openedKms(use.settings, conf), use.settings, wrapped, None, settings.kekLifetimeMillis)
+      new KmsSource(localKeys, settings.kekLifetimeMillis)
+    }(scope(own, None, None, settings, _))
   }
 
   /**
@@ -71,7 +65,7 @@ object OrcScopes {
     val source = new KmsSource(localKeys, JobMillis)
     val keys = names.map { case (id, name) => writeKey(id, name, localKeys, source, dataKeyBits, where) }
     val read = OrcReadSettings.withoutRequirements(JobMillis)
-    scope(own, allowed, Some(keys.toList), read, source)
+    ScopeRegistry.register(scope(own, allowed, Some(keys.toList), read, source))
   }
 
   private def writeKey(
@@ -130,17 +124,6 @@ object OrcScopes {
 
   private def isHadoop(settings: KmsSettings) = settings.kind == "hadoop"
 
-  private def opened(
-      use: Use,
-      allowed: Option[Set[OrcKeyName]],
-      lifetimeMillis: Long,
-      conf: Configuration
-  ): (OrcLocalKeys, KmsSource) = {
-    val kms = openedKms(use.kms.settings, conf)
-    val localKeys = localKeysOf(kms, use.kms.settings, use.wrapped, allowed, lifetimeMillis)
-    localKeys -> new KmsSource(localKeys, lifetimeMillis)
-  }
-
   private[keys] def openedKms(settings: KmsSettings, conf: Configuration): Kms =
     KmsAccess.open(
       settings,
@@ -159,7 +142,7 @@ object OrcScopes {
       lifetimeMillis: Long
   ): OrcLocalKeys = {
     val made = new OrcLocalKeys(kms, isHadoop(settings), wrapped, allowed, lifetimeMillis)
-    Scopes.sweepAlso(made)
+    ScopeRegistry.own(made)
     made
   }
 
@@ -177,13 +160,12 @@ object OrcScopes {
       case Some(route) => OrcAccess.AtDriver(KeyBrokers.open(source, route, grants))
       case None => OrcAccess.AtKms(use.kms.settings, use.wrapped, allowed)
     }
-    Scopes.register(new OrcScope(Scopes.newId(), settings, access, writing, new OrcOpening(source, use)))
+    new OrcScope(Scopes.newId(), settings, access, writing, new OrcOpening(source, use))
   }
 
   /** The scope with an id, if this JVM has it. */
-  private[keys] def find(id: String): Option[OrcScope] = Scopes.live(id).collect { case orc: OrcScope => orc }
-
-  private[keys] def intern(scope: OrcScope): Scope = Scopes.intern(scope)
+  private[keys] def find(id: String): Option[OrcScope] =
+    ScopeRegistry.live(id).collect { case orc: OrcScope => orc }
 
   private val DefaultBits = 128
 

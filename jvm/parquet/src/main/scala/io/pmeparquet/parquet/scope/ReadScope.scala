@@ -41,7 +41,7 @@ final class ReadScope private[parquet] (
     source
   }
 
-  override private[pmeparquet] def isShared: Boolean = true
+  override private[pmeparquet] def sharedMillis: Option[Long] = Some(settings.kekLifetimeMillis)
 
   override private[pmeparquet] def sweep(): Unit = {
     caches.sweep()
@@ -49,7 +49,7 @@ final class ReadScope private[parquet] (
     synchronized(Option(opened)).foreach(_.sweep())
   }
 
-  private def readResolve(): AnyRef = KnownScopes.intern(this)
+  private def readResolve(): AnyRef = ScopeRegistry.intern(this)
 }
 
 /**

@@ -28,25 +28,21 @@ object Scopes {
   def forRead(use: KmsUse, settings: ReadSettings, conf: Configuration): ReadScope = {
     val fits = (scope: ReadScope) =>
       scope.settings == settings && scope.opening != null && scope.opening.use.contains(use)
-    KnownScopes.recentScope(fits).getOrElse {
-      // Opened outside the register's lock, since a KMS may be slow.
-      val opening = open(use, conf, settings.kekLifetimeMillis)
-      KnownScopes.recentOr(fits) {
-        val access = accessOf(opening, use, KeyGrants.toRead(settings.givesOut))
-        new ReadScope(newId(), settings, access, opening)
-      }
+    ScopeRegistry.shared(fits)(open(use, conf, settings.kekLifetimeMillis)) { opening =>
+      val access = accessOf(opening, use, KeyGrants.toRead(settings.givesOut))
+      new ReadScope(newId(), settings, access, opening)
     }
   }
 
   /** A scope that no other read shares, for a KMS that this driver has opened and that no executor calls. */
   private[parquet] def unshared(source: KmsSource, route: KeyRoute, settings: ReadSettings): ReadScope = {
     val access = KeyAccess.AtDriver(KeyBrokers.open(source, route, KeyGrants.toRead(settings.givesOut)))
-    KnownScopes.register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None)))
+    ScopeRegistry.register(new ReadScope(newId(), settings, access, new ScopeOpening(source, None)))
   }
 
   /** A scope whose keys come from a key broker that the driver has opened. */
   private[parquet] def readThroughBroker(broker: KeyBroker, settings: ReadSettings): ReadScope =
-    KnownScopes.register(new ReadScope(newId(), settings, KeyAccess.AtDriver(broker), opening = null))
+    ScopeRegistry.register(new ReadScope(newId(), settings, KeyAccess.AtDriver(broker), opening = null))
 
   /**
    * The same for a write. The driver makes the key-encryption keys, and all that write with the same configuration share
@@ -59,7 +55,7 @@ object Scopes {
         Some(JobKeks.shared(broker, broker.instance, files.masterKeys, files.kekBits, "write"))
       else None
     val access = if (files.wrapsTwice) None else Some(KeyAccess.AtDriver(broker))
-    KnownScopes.register(
+    ScopeRegistry.register(
       new WriteScope(newId(), files, keks, access, opening = null, tableDirectory = "")
     )
   }
@@ -102,7 +98,7 @@ object Scopes {
       if (files.wrapsTwice) null else opening,
       tableDirectory
     )
-    KnownScopes.register(scope)
+    ScopeRegistry.register(scope)
   }
 
   private def checkFiles(files: FileSettings, tableDirectory: String, where: String): Unit = {
@@ -123,29 +119,13 @@ object Scopes {
   def write(conf: Configuration): WriteScope = of[WriteScope](conf.get(WriteId))
 
   private def of[S <: Scope](id: String)(implicit kind: ClassTag[S]): S =
-    Option(id).flatMap(KnownScopes.live).collect { case scope: S => scope }.getOrElse {
+    Option(id).flatMap(ScopeRegistry.live).collect { case scope: S => scope }.getOrElse {
       throw new IllegalStateException(
         "internal error: this JVM was not handed the encryption settings of this read or write"
       )
     }
 
-  /** Sweeps something as often as scopes, for as long as somebody holds it. */
-  def sweepAlso(one: Expiring): Unit = KnownScopes.sweepAlso(one)
-
   private[pmeparquet] def newId(): String = UUID.randomUUID().toString
-
-  // For scopes of other formats.
-
-  /** A recent scope that reads share, and that fits. */
-  private[pmeparquet] def recent(fits: Scope => Boolean): Option[Scope] = KnownScopes.recentScope(fits)
-
-  private[pmeparquet] def register[S <: Scope](scope: S): S = KnownScopes.register(scope)
-
-  /** The scope with an id, if somebody in this JVM holds it. */
-  private[pmeparquet] def live(id: String): Option[Scope] = KnownScopes.live(id)
-
-  /** The known scope with the id of a deserialized one; the deserialized one if there is none. */
-  private[pmeparquet] def intern(scope: Scope): Scope = KnownScopes.intern(scope)
 
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 

@@ -54,12 +54,12 @@ final class WriteScope private[parquet] (
     opened
   }
 
-  override private[pmeparquet] def isShared: Boolean = false
+  override private[pmeparquet] def sharedMillis: Option[Long] = None
 
   // A write needs its keys until the job is done.
   override private[pmeparquet] def sweep(): Unit = ()
 
-  private def readResolve(): AnyRef = KnownScopes.intern(this)
+  private def readResolve(): AnyRef = ScopeRegistry.intern(this)
 }
 
 private object WriteScope {

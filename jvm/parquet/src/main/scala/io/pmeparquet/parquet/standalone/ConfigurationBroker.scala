@@ -1,7 +1,6 @@
 package io.pmeparquet.parquet.standalone
 
 import java.security.PrivilegedAction
-import java.util.concurrent.ConcurrentHashMap
 import java.util.ServiceLoader
 
 import scala.collection.JavaConverters._
@@ -16,14 +15,14 @@ import io.pmeparquet.keys._
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.material.SharedKeks
 import io.pmeparquet.options.{OptionValues, PmeOptions, Settings}
-import io.pmeparquet.parquet.scope.{Expiring, Scopes}
+import io.pmeparquet.parquet.scope.{Expiring, ScopeRegistry}
 
 /**
  * Keys from the driver for those who have a Hadoop configuration and nothing else. An executor says which configuration
  * it has, by a digest. The driver answers only if a session of its own has the same, and opens the KMS with that of the
  * session: what a table or a task says of a KMS is never used.
  */
-private[pmeparquet] object ConfigurationBroker {
+private[pmeparquet] object ConfigurationBroker extends Expiring {
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   /** The key broker for who has this configuration; none if this process calls the KMS itself. */
@@ -69,11 +68,17 @@ private[pmeparquet] object ConfigurationBroker {
       keks.sweep()
     }
   }
-  private val opened = new ConcurrentHashMap[String, Opened]
+  private val MaxOpened = 1000
+  private val opened = new RecentValues[String, Opened](MaxOpened, Long.MaxValue)
+
+  ScopeRegistry.own(this)
+
+  override def sweep(): Unit = ()
+  override def close(): Unit = opened.clear()
 
   /**
-   * Answers a request for the key broker of a configuration. Brokers stay open as long as the driver: executors may keep them.
-   * ''Driver only.''
+   * Answers a request for the key broker of a configuration. Brokers stay open until the application ends, since executors
+   * may keep them. ''Driver only.''
    *
    * @param request as [[ConfigurationIdentity.requestOf]] makes it
    * @param own the configurations of the driver's sessions
@@ -82,10 +87,9 @@ private[pmeparquet] object ConfigurationBroker {
     KeyBroker.handedOver(
       try
         Right(
-          Option(opened.get(request))
-            .orElse(
-              found(request, own).map(conf => opened.computeIfAbsent(request, _ => open(conf, route)))
-            )
+          opened
+            .find(request)
+            .orElse(found(request, own).map(conf => opened.get(request)(open(conf, route))))
             .map(_.broker)
         )
       catch { case failed: PmeException => Left(failed) }
@@ -107,7 +111,7 @@ private[pmeparquet] object ConfigurationBroker {
     val keks = new SharedKeks(source, lifetimeMillis)
     val made =
       new Opened(source, keks, KeyBrokers.open(source, route, KeyGrants.toConfiguration, Some(keks)))
-    Scopes.sweepAlso(made)
+    ScopeRegistry.own(made)
     made
   }
 }

@@ -12,7 +12,16 @@ import io.pmeparquet.options.{FileSettings, OptionValues, ReadSettings, Settings
 import io.pmeparquet.parquet.admission.{Admissions, FileDecryption}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.file.OpenFiles
-import io.pmeparquet.parquet.scope.{Expiring, KeyCalls, KmsTrial, ReadScope, ScopeCache, Scopes, WriteScope}
+import io.pmeparquet.parquet.scope.{
+  Expiring,
+  KeyCalls,
+  KmsTrial,
+  ReadScope,
+  ScopeCache,
+  ScopeRegistry,
+  Scopes,
+  WriteScope
+}
 import io.pmeparquet.parquet.write.WriteRules
 
 /**
@@ -28,7 +37,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   private val readers = new RecentValues[String, ReadScope](MaxKept, Long.MaxValue)
   private val writers = new RecentValues[String, WriteScope](MaxKept, Long.MaxValue)
 
-  Scopes.sweepAlso(this)
+  ScopeRegistry.own(this)
 
   /**
    * The properties that open a file; none for a plaintext file that the configuration allows. No other check has
@@ -149,6 +158,11 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   override def sweep(): Unit = {
     readers.sweep()
     writers.sweep()
+  }
+
+  override def close(): Unit = {
+    readers.clear()
+    writers.clear()
   }
 }
 

@@ -22,6 +22,7 @@ import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
 import io.pmeparquet.keys.KeyBrokers;
+import io.pmeparquet.parquet.scope.ScopeRegistry$;
 
 /**
  * Messages about keys between executors and their driver, over Spark's own RPC. Every cluster has this connection, and
@@ -137,6 +138,8 @@ final class KeyRpc {
     @Override
     public void onStop() {
       threads.shutdownNow();
+      // The application ends: nobody needs its keys, nor what opened its KMS.
+      ScopeRegistry$.MODULE$.close();
     }
   }
 }

@@ -17,7 +17,7 @@ import io.pmeparquet.spark.admin.doctor.{
   SettingChecks
 }
 import io.pmeparquet.spark.admin.job.ResultRows
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.PmeException
 
 /**
@@ -62,7 +62,7 @@ object Doctor {
 
   /** Ignores wrong options: another check reports them. */
   private def providerOf(session: SparkSession, options: Map[String, String]) =
-    try new ConfResolver(session).readSettings(options).cryptoProvider
+    try ResolvedOptions.ofFrame(session, options).readSettings.cryptoProvider
     catch { case _: PmeException => CryptoProvider.Auto }
 
   /** For Python. */

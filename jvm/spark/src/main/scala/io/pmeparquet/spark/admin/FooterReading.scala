@@ -15,7 +15,7 @@ import io.pmeparquet.parquet.rotation.RotationKeys
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
 import io.pmeparquet.spark.keys.DriverRoute
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.SparkAccess
 
 /**
@@ -27,14 +27,14 @@ private[admin] final class FooterReading(session: SparkSession, options: Map[Str
   import FooterReading._
 
   private val conf = SparkAccess.hadoopConf(session, options)
-  private val resolver = new ConfResolver(session)
+  private val resolved = ResolvedOptions.ofFrame(session, options)
 
-  val kms: Kms = if (resolver.namesKms(options)) resolver.kms(options) else NoKms
+  val kms: Kms = if (resolved.namesKms) resolved.openKms() else NoKms
 
   /** Opens whatever the options have keys for, also files that they refuse: this scope reads no rows. */
   val scope: ReadScope = {
     DriverRoute.warnWhereReadable(session)
-    RotationKeys.open(kms, None, resolver.readSettings(options), DriverRoute.open()).scope
+    RotationKeys.open(kms, None, resolved.readSettings, DriverRoute.open()).scope
   }
 
   /** What protects each file of each part. */

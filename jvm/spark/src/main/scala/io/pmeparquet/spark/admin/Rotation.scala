@@ -15,7 +15,7 @@ import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ProgressSt
 import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
 import io.pmeparquet.spark.admin.RotationPlan.{Answers, Change}
 import io.pmeparquet.spark.keys.DriverRoute
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**
@@ -75,11 +75,11 @@ private final class RotationJob(
   import RotationJob._
 
   private val conf: Configuration = SparkAccess.hadoopConf(session, options)
-  private val resolver = new ConfResolver(session)
-  private val before = resolver.kms(options)
-  private val after = settings.newKms.map(resolver.kms)
+  private val resolved = ResolvedOptions.ofFrame(session, options)
+  private val before = resolved.openKms()
+  private val after = settings.newKms.map(ResolvedOptions.ofFrame(session, _).openKms())
   DriverRoute.warnWhereReadable(session)
-  private val keys = RotationKeys.open(before, after, resolver.readSettings(options), DriverRoute.open())
+  private val keys = RotationKeys.open(before, after, resolved.readSettings, DriverRoute.open())
 
   private val target = after.getOrElse(before)
 
@@ -128,7 +128,7 @@ private final class RotationJob(
 
   /** What seals the table again, if it is sealed; its files are those that its newest version lists. */
   private def sealingOf(path: Path): Option[SealingJob] =
-    SealedGuard.sealedTableOf(session, options, path).map { table =>
+    SealedGuard.sealedTableOf(resolved, path).map { table =>
       if (after.isDefined)
         throw PmeErrors.sealedTable(
           "a rotation to another KMS",
@@ -144,7 +144,7 @@ private final class RotationJob(
           table.toString,
           "Rotate the whole table."
         )
-      val job = new SealingJob(session, table.toString, options, resolver)
+      val job = new SealingJob(resolved, table.toString)
       job.prepareRotation(rotation.target)
       job
     }

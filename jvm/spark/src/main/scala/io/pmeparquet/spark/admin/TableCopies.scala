@@ -19,7 +19,7 @@ import io.pmeparquet.parquet.files.{CopiedTable, ListedFile, StagedTable}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, TableFiles}
 import io.pmeparquet.spark.admin.seal.SealedGuard
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 
 /**
@@ -117,15 +117,17 @@ private final class TableCopy(
     readOptions: Map[String, String],
     writeOptions: Option[Map[String, String]]
 ) {
-  private val resolver = new ConfResolver(session)
+  private val reading = ResolvedOptions.ofFrame(session, readOptions)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
   private val checkOptions = writeOptions.getOrElse(TableInPlace.allowingPlaintext(readOptions))
+  private val checking = ResolvedOptions.ofFrame(session, checkOptions)
+  private val writing = writeOptions.map(_ => checking)
   private val writeConf = SparkAccess.hadoopConf(session, checkOptions)
   private val from = TableFiles.qualified(source, readConf)
   private val to = TableFiles.qualified(target, writeConf)
 
   def run(): Copied = {
-    val settings = writeOptions.map(resolver.writeSettings(_, writeConf).files)
+    val settings = writing.map(_.writeSettings.files)
     if (isWithin(to, from))
       throw PmeErrors.badTarget(
         to.toString,
@@ -133,11 +135,11 @@ private final class TableCopy(
         "Name another directory."
       )
     StagedTable.requireFree(to, writeConf)
-    val read = resolver.read(readOptions)
+    val read = reading.readScope
     val isFile = TableFiles.statusOf(from, readConf).isFile
     val listed = TableFiles.list(from, readConf)
     refuseOthersTables(listed)
-    val isSealed = new SealedGuard(session, readOptions).requireAsSealed(from, listed.files, listed.files)
+    val isSealed = new SealedGuard(reading).requireAsSealed(from, listed.files, listed.files)
     val found = filesOf(source)
     if (isSealed) requireSame(listed.files, found)
     if (found.isEmpty)
@@ -150,8 +152,8 @@ private final class TableCopy(
     settings.foreach(FileRewrite.requirePrefixes(_, files.map(file => StagedTable.within(to, file.path))))
     val shared = broadcast(readConf)
     settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
-    val write = writeOptions.map(resolver.write(_, writeConf, to))
-    val check = resolver.read(checkOptions)
+    val write = writing.map(_.writeScope(writeConf, to))
+    val check = checking.readScope
     val staged = CopiedTable.begin(to, writeConf)
     val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)
     step.begin()

@@ -19,7 +19,7 @@ import io.pmeparquet.parquet.summary.SummaryKind
 import io.pmeparquet.parquet.verify.Sample
 import io.pmeparquet.spark.admin.job.ResultRows
 import io.pmeparquet.spark.admin.seal.{IndexRequests, SealedSnapshot, Sealing, SnapshotVersions}
-import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
@@ -215,8 +215,8 @@ private[spark] object TableFunctions {
   /** In the text of a stored view, the options do not come from the user who reads the view. */
   private def checkNames(options: Map[String, String]): Unit =
     SparkSession.getActiveSession.foreach { session =>
-      if (OptionOrigin.isInDefinition) new ConfResolver(session, OptionOrigin.Unknown).check(options)
-      else new ConfResolver(session).checkNames(options)
+      if (OptionOrigin.isInDefinition) ResolvedOptions.of(session, OptionOrigin.Unknown, options).check()
+      else ResolvedOptions.ofFrame(session, options).checkNames()
     }
 
   private def refuseInDefinition(function: String): Unit =

@@ -20,7 +20,7 @@ import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.snapshot.SealedFiles
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.PmeErrors
 
@@ -46,12 +46,12 @@ final class EncryptedInPlace(
 private[admin] final class TableInPlace(session: SparkSession, path: String, options: Map[String, String]) {
   import TableInPlace._
 
-  private val resolver = new ConfResolver(session)
+  private val resolved = ResolvedOptions.ofFrame(session, options)
   private val conf = SparkAccess.hadoopConf(session, options)
   private val from = TableFiles.qualified(path, conf)
 
   def run(): EncryptedInPlace = {
-    val settings = resolver.writeSettings(options, conf).files
+    val settings = resolved.writeSettings.files
     val table = TableFiles.tableOf(from, conf)
     val found = TableFiles.list(from, conf)
     refuseOthers(table, found)
@@ -61,7 +61,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     FileRewrite.requirePrefixes(settings, files.map(file => new Path(file.path)))
     // The run compares encrypted files with everything that the options ask for, which includes the keys of columns.
-    val read = resolver.readWithoutColumns(allowingPlaintext(options))
+    val read = ResolvedOptions.ofFrame(session, allowingPlaintext(options)).readScopeWithoutColumns
     checkPartitions(files.map(within(table, _)), settings)
     val (columns, unreadable) = lookAt(files, read)
     if (columns.isEmpty) result(unreadable)
@@ -80,19 +80,19 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
 
   /** What seals the table again, if it is sealed; its files are those that its newest version lists, byte by byte. */
   private def sealingOf(files: Seq[ListedFile]): Option[SealingJob] =
-    SealedGuard.sealedTableOf(session, options, from).map { table =>
+    SealedGuard.sealedTableOf(resolved, from).map { table =>
       if (table != from)
         throw PmeErrors.sealedTable(
           "encrypting a part of it in place",
           table.toString,
           "Encrypt the whole table."
         )
-      val job = new SealingJob(session, table.toString, options, resolver)
+      val job = new SealingJob(resolved, table.toString)
       val prepared = job.prepareInPlace()
       val compared = files.filter { file =>
         SealedFiles.relative(from.toUri.getPath, new Path(file.path)).exists(prepared)
       }
-      new SealedGuard(session, options).requireAsSealed(from, files, compared)
+      new SealedGuard(resolved).requireAsSealed(from, files, compared)
       job
     }
 
@@ -114,8 +114,8 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       unreadable: Seq[Done],
       read: ReadScope
   ): Seq[Done] = {
-    val write = resolver.write(options, conf, table)
-    val check = resolver.readWithoutColumns(options)
+    val write = resolved.writeScope(conf, table)
+    val check = resolved.readScopeWithoutColumns
     val like = from.getFileSystem(conf).getFileStatus(new Path(files.head.path))
     val run = InPlaceRun.begin(table, InPlaceManifest.of(write, from), like, conf)
     val step = Progress.step(session, "encrypting", files.size, files.map(_.length).sum)

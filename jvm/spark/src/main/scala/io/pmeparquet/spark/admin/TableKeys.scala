@@ -14,7 +14,7 @@ import io.pmeparquet.parquet.inspect.FileUsage
 import io.pmeparquet.snapshot.manifest.TablePolicy
 import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.keys.SessionKeys
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.SnapshotReads
 
@@ -31,16 +31,16 @@ object TableKeys {
    */
   def ofSnapshot(session: SparkSession, path: String, options: java.util.Map[String, String]): String =
     PmeSparkException.translated {
-      val resolver = new ConfResolver(session)
       val asked = options.asScala.toMap
-      if (resolver.namesKeys(asked)) ""
+      if (ResolvedOptions.ofFrame(session, asked).namesKeys) ""
       else {
         // What the write does to the snapshot afterwards is nothing that a read knows.
-        val reading = asked.filterNot { case (name, value) =>
+        val ofRead = asked.filterNot { case (name, value) =>
           name.equalsIgnoreCase("snapshot") && value.equalsIgnoreCase("update")
         }
-        val table = TableFiles.qualified(path, SparkAccess.hadoopConf(session, reading))
-        val found = new SnapshotReads(session, resolver, reading).tables(Seq(table), _ => false)
+        val reading = ResolvedOptions.ofFrame(session, ofRead)
+        val table = TableFiles.qualified(path, reading.conf)
+        val found = new SnapshotReads(reading).tables(Seq(table), _ => false)
         found.find(_.directory == table).fold("") { one =>
           val manifest = one.snapshot.version.manifest
           val keys = keysOf(path, manifest.policy)
@@ -82,12 +82,11 @@ object TableKeys {
   def warnOfOthers(session: SparkSession, path: String, options: java.util.Map[String, String]): Unit =
     try {
       val asked = options.asScala.toMap
-      val resolver = new ConfResolver(session)
       val conf = SparkAccess.hadoopConf(session, asked)
       val table = TableFiles.qualified(path, conf)
       val fs = table.getFileSystem(conf)
       if (fs.exists(table)) oneFile(table, fs).foreach { file =>
-        val named = resolver.writeSettings(asked, conf).files.masterKeys
+        val named = ResolvedOptions.ofFrame(session, asked).writeSettings.files.masterKeys
         // On a read, the names of keys would refuse what has others.
         val reading = asked.filterNot { case (name, _) => OfWrites.exists(_.equalsIgnoreCase(name)) }
         val usage = new FileUsage(new FooterReading(session, reading).scope)

@@ -14,7 +14,7 @@ import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.verify.{FileVerification, Finding, Opened, Sample, Unprotected, Verified}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ResultRows}
 import io.pmeparquet.spark.admin.seal.SealedGuard
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**
@@ -110,13 +110,13 @@ object Verification {
       live: Option[LiveFiles]
   ): Run = {
     val conf = SparkAccess.hadoopConf(session, options)
-    val resolver = new ConfResolver(session)
-    val scope = resolver.read(options)
+    val resolved = ResolvedOptions.ofFrame(session, options)
+    val scope = resolved.readScope
     val contents = TableContents.of(session, new Path(path), conf, options, live)
     val all = (contents.live ++ (if (allFiles) contents.others else Nil)).sortBy(_.path)
     val checkpoints = contents.tables.flatMap(_.checkpoints).sortBy(_.path)
     val chosen = sample.of(all) ++ sample.of(checkpoints)
-    val orcKeys = if (resolver.namesKms(options)) Some(resolver.orc(options).withoutColumns()) else None
+    val orcKeys = if (resolved.namesKms) Some(resolved.orc().withoutColumns()) else None
     val verification = new OrcVerifying(new FileVerification(scope, sample), orcKeys)
     val step = Progress.step(session, "verifying", chosen.size, chosen.map(_.length).sum)
     step.begin()
@@ -128,7 +128,7 @@ object Verification {
     val opened = done.map(_.opened).fold(Opened())(_ + _)
     val caseSensitive = SparkAccess.sqlConf(session).caseSensitiveAnalysis
     val readable = ReadableColumns.of(chosen.map(_.path).zip(done.map(_.unprotected)), caseSensitive)
-    val sealing = new SealedGuard(session, options).findings(new Path(path), all, chosen)
+    val sealing = new SealedGuard(resolved).findings(new Path(path), all, chosen)
     val logged = contents.tables.flatMap(ofLog)
     // If options say how each column must be protected, each file has its own findings for columns that differ.
     val differing = if (scope.settings.columns.isDefined) Nil else readable.findings

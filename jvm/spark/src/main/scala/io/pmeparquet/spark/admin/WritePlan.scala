@@ -16,7 +16,7 @@ import io.pmeparquet.keys.KmsSettings
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.write.WriteRules
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.write.ColumnPlan
 
@@ -141,13 +141,12 @@ object WritePlan {
 /** Makes a [[WritePlan]]. ''Driver only.'' */
 private[admin] final class WritePlanning(session: SparkSession, options: Map[String, String]) {
   private val sqlConf = SparkAccess.sqlConf(session)
-  private val resolver = new ConfResolver(session)
+  private val resolved = ResolvedOptions.ofFrame(session, options)
 
   def of(schema: StructType, partitionBy: Seq[String]): WritePlan = {
     checkAsSpark(schema, partitionBy)
-    val conf = SparkAccess.hadoopConf(session, options)
-    WriteRules.check(conf)
-    val settings = resolver.writeSettings(options, conf)
+    WriteRules.check(SparkAccess.hadoopConf(session, options))
+    val settings = resolved.writeSettings
     val files = settings.files
     val data = StructType(schema.filterNot(field => partitionBy.exists(sqlConf.resolver(_, field.name))))
     requireTypes(data)
@@ -211,7 +210,7 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
   }
 
   private lazy val keyOfRest =
-    if (resolver.uniformKey(options).isDefined) PlannedColumn.UniformKey else PlannedColumn.FooterKey
+    if (resolved.uniformKey.isDefined) PlannedColumn.UniformKey else PlannedColumn.FooterKey
 
   /** Directories get the name from `partitionBy`, not the schema's spelling. */
   private def partition(name: String, schema: StructType) = {

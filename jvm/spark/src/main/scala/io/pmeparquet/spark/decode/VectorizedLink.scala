@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.decode
 
 import java.lang.reflect.{Field, InvocationTargetException, Method}
+import java.util.concurrent.atomic.AtomicBoolean
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.schema.MessageType
@@ -10,6 +11,7 @@ import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetToSparkSchemaConverter,
   VectorizedParquetRecordReader
 }
+import org.slf4j.LoggerFactory
 
 /**
  * What the page pipeline needs from Spark beyond its public classes. It is looked up once. A vendor's Spark may lack a
@@ -104,6 +106,9 @@ private[spark] final class VectorizedLink private () {
 }
 
 private[spark] object VectorizedLink {
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+  private val warned = new AtomicBoolean
+
   private lazy val found: Either[String, VectorizedLink] =
     try Right(new VectorizedLink)
     catch {
@@ -113,6 +118,16 @@ private[spark] object VectorizedLink {
 
   /** The class or member of this Spark that does not fit the page pipeline, if any. */
   def failure: Option[String] = found.left.toOption
+
+  /** Whether this Spark has what the page pipeline needs. If not, this logs a warning once. ''Driver only.'' */
+  def fits(): Boolean = {
+    for (why <- failure if warned.compareAndSet(false, true))
+      log.warn(
+        "reader=spark is used instead of reader=pages, because reader=pages does not work with this Spark: {}",
+        why
+      )
+    failure.isEmpty
+  }
 
   def get: VectorizedLink =
     found.fold(

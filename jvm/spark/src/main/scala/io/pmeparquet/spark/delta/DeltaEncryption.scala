@@ -18,7 +18,7 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.admin.{LoggedFiles, TableFunctions}
 import io.pmeparquet.spark.admin.job.{FileFailure, Progress}
 import io.pmeparquet.spark.keys.SessionKeys
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**
@@ -83,7 +83,7 @@ object DeltaEncryption {
   private def running(session: SparkSession, name: String, options: Map[String, String])(
       run: DeltaEncryption => EncryptedDeltaTable
   ): EncryptedDeltaTable = PmeSparkException.translated {
-    new ConfResolver(session).checkNames(options)
+    ResolvedOptions.ofFrame(session, options).checkNames()
     val table = new SessionTable(session, name)
     table.active(run(new DeltaEncryption(table, options)))
   }

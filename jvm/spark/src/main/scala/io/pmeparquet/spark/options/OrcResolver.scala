@@ -5,8 +5,7 @@ import io.pmeparquet.orc.keys.{OrcScope, OrcScopes, WrappedMasterKey}
 import io.pmeparquet.PmeErrors
 
 /**
- * What options say of ORC files: their keys, and what a read or write of them requires. Made by [[ConfResolver]]. ''Driver
- * only.''
+ * What options say of ORC files: their keys, and what a read or write of them requires. ''Driver only.''
  *
  * @param property wrapped master keys in a property of the table
  */

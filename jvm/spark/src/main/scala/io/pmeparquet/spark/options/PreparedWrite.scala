@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.WriteSettings
-import io.pmeparquet.parquet.scope.{Expiring, Scopes, WriteScope}
+import io.pmeparquet.parquet.scope.{Expiring, ScopeRegistry, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.Handover
 
@@ -53,7 +53,7 @@ private[spark] object PreparedWrite {
     val directory = WriteRules.tableDirectory(outputPath)
     val scope = Scopes.forWrite(settings, directory, conf)
     val made = new PreparedWrite(new Handover(settings -> directory, scope, MaxMillis), columns)
-    Scopes.sweepAlso(made)
+    ScopeRegistry.own(made)
     made
   }
 

@@ -1,37 +1,55 @@
 package io.pmeparquet.spark.options
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference}
+import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.keys.{Kms, KmsSettings, KmsUse}
 import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.options.{
   Level,
+  Masking,
   OptionSpec,
   OptionValues,
   PmeOptions,
   ReadSettings,
   SecretOptions,
   Settings,
-  StoredOptions
+  SnapshotSettings,
+  StoredOptions,
+  WriteSettings
 }
+import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
+import io.pmeparquet.spark.decode.VectorizedLink
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
- * The options of one read or write, each with the level that it comes from, and the KMS that they name. It separates the
- * user's own options from those of a stored definition, and says what the latter may do. Made by [[ConfResolver]]. It does
- * not change: each value is resolved once, when it is first asked for. ''Driver only'': it resolves references to secrets.
+ * The options of one read, write or operation, and the settings that follow from them. Precedence: option of this read
+ * or write > session conf `spark.datasource.pme-parquet.<option>` > Hadoop conf `parquet.encryption.*`. It separates
+ * the user's own options from those of a stored definition, and says what the latter may do.
+ *
+ * Every way into the format makes one, and hands it on: an operation at its start, a rule for each plan node, a file
+ * format or table for each call of Spark. It does not change: each value is resolved once, when it is first asked for.
+ * So nobody keeps it for another query, for which the session may have other settings.
+ *
+ * ''Driver only'': it resolves references to secrets.
  *
  * @param origin where the options come from
+ * @param spelled the options as the user spelled them
  */
-private[spark] final class ResolvedOptions(
-    session: SparkSession,
+private[spark] final class ResolvedOptions private (
+    val session: SparkSession,
     origin: OptionOrigin,
-    options: Map[String, String]
+    val spelled: Map[String, String]
 ) {
   private val sources = new OptionSources(session)
 
@@ -48,32 +66,40 @@ private[spark] final class ResolvedOptions(
   /** Those that somebody else may have written, and that the session does not trust. */
   private lazy val stored: Map[String, String] = origin match {
     // Trust in a table does not cover a view of it.
-    case of: OptionOrigin.Stored if isOfTrustedTable => of.notOfTable(options)
-    case _ => origin.stored(options)
+    case of: OptionOrigin.Stored if isOfTrustedTable => of.notOfTable(spelled)
+    case _ => origin.stored(spelled)
   }
 
   /** The user's own options. */
-  private lazy val others = options.filterNot { case (name, _) => stored.contains(name) }
+  private lazy val others = spelled.filterNot { case (name, _) => stored.contains(name) }
 
-  /** The values by precedence: option > session conf > Hadoop conf. Fails if an option is unknown, or not allowed here. */
-  lazy val values: OptionValues = {
-    sources.checkNames(options)
+  /** The values of the session and of Hadoop's configuration. */
+  private lazy val below: Map[Level, Map[String, String]] = {
     val ofSession = sources.ofSession
     SecretOptions.requireReferences(ofSession)
-    val below = Map[Level, Map[String, String]](
-      Level.SessionConf -> ofSession,
-      Level.HadoopConf -> sources.ours(sources.ofHadoop)
-    )
-    if (stored.nonEmpty) rules(new OptionValues(below)).check(stored)
+    Map(Level.SessionConf -> ofSession, Level.HadoopConf -> sources.ours(sources.ofHadoop))
+  }
+
+  private def over(options: Map[String, String]) =
     new OptionValues(below + (Level.Option -> sources.ours(options)))
+
+  /** The values, wherever they come from: only for options that any definition may set. */
+  private lazy val ofAnyOrigin: OptionValues = {
+    checkNames()
+    over(spelled)
+  }
+
+  /** The values by precedence. Fails if an option is unknown, or if this origin may not set it. */
+  lazy val values: OptionValues = {
+    val all = ofAnyOrigin
+    if (stored.nonEmpty) rules(new OptionValues(below)).check(stored)
+    all
   }
 
   /** The values that the user or the session gives. */
   lazy val own: OptionValues = withoutHadoop(others)
 
   /** The values of options that have no names in Hadoop's configuration. */
-  def withoutHadoop: OptionValues = withoutHadoop(options)
-
   private def withoutHadoop(options: Map[String, String]) = new OptionValues(
     Map(
       Level.Option -> sources.ours(options),
@@ -81,6 +107,15 @@ private[spark] final class ResolvedOptions(
       Level.HadoopConf -> Map.empty[String, String]
     )
   )
+
+  /** Fails if an option is unknown or holds a secret. Catalogs keep options before anything uses them. */
+  def checkNames(): Unit = sources.checkNames(spelled)
+
+  /** Fails if an option is unknown, or if this origin may not set it. */
+  def check(): Unit = {
+    values
+    ()
+  }
 
   /**
    * What a stored definition may set.
@@ -95,23 +130,10 @@ private[spark] final class ResolvedOptions(
   }
 
   /** If the session says how columns must be protected, a table cannot say otherwise. */
-  def checkPolicy(): Unit = if (stored.nonEmpty) {
-    val without = new ResolvedOptions(session, origin, others).values
-    rules(values).checkPolicy(stored, without, values, caseSensitive)
-  }
+  def checkPolicy(): Unit =
+    if (stored.nonEmpty) rules(values).checkPolicy(stored, over(others), values, caseSensitive)
 
-  /** What a reader with these options accepts. */
-  def readSettings: ReadSettings = Settings.forRead(values, caseSensitive)
-
-  /**
-   * As [[readSettings]], for a read of files. The reader says which master key opens files that name none. A table cannot.
-   */
-  def fileReadSettings: ReadSettings = {
-    val settings = readSettings
-    val ofTable = new OptionValues(Map(Level.Option -> sources.ours(stored)))
-    val namesKey = Seq(PmeOptions.FooterKey, PmeOptions.UniformKey).exists(ofTable.find(_).isDefined)
-    if (namesKey && !settings.directKeys) settings.copy(keyOfFilesWithoutMetadata = None) else settings
-  }
+  // The KMS.
 
   /** The configuration that a KMS gets. A KMS sees no option from a stored definition, unless the session trusts the table. */
   lazy val conf: Configuration = SparkAccess.hadoopConf(session, others)
@@ -121,6 +143,12 @@ private[spark] final class ResolvedOptions(
     session.conf.getOption(name).orElse(session.sparkContext.getConf.getOption(name))
 
   private def configured = new DriverOptionReader(values, conf, secrets, stored.keySet)
+
+  /** A copy of the session's Hadoop configuration with all options, for file systems and jobs. */
+  def newHadoopConf(): Configuration = SparkAccess.hadoopConf(session, spelled)
+
+  /** Whether the options, the session or Hadoop's configuration name a KMS. */
+  def namesKms: Boolean = PmeOptions.kmsOptions.exists(values.find(_).isDefined)
 
   def kmsSettings: KmsSettings = KmsAccess.settings(configured)
 
@@ -141,6 +169,141 @@ private[spark] final class ResolvedOptions(
   /** The secret that an argument of a call refers to, which is no option. */
   def secret(argument: String, reference: String): Secret =
     secrets.resolve(argument, SecretReference.parse(argument, reference))
+
+  // Reads.
+
+  /**
+   * V1 is the default, because Spark offers most features on it. [[AggregatePushDown]] explains the exception. Any
+   * definition may say it, so this does not depend on the origin.
+   */
+  def usesV2Scan: Boolean = Settings.scan(ofAnyOrigin) == "v2"
+
+  def allowsV2Scan: Boolean = Settings.scan(values) != "v1"
+
+  /**
+   * Whether a read goes through our page pipeline. If the pipeline does not work with this Spark, Spark's own reader
+   * reads.
+   */
+  def usesPages: Boolean = {
+    val pages = Settings.reader(values) != "spark" && VectorizedLink.fits()
+    if (!pages && masking.isDefined)
+      throw PmeErrors.unsupported(
+        "deniedColumns and missingKeys",
+        "reading refused columns as NULL",
+        "the page pipeline does not work with this Spark",
+        "Remove them."
+      )
+    pages
+  }
+
+  /**
+   * What the read does with columns whose keys the KMS refuses; none: the read fails. Rules call this for each plan, so
+   * it does not copy Hadoop's configuration: the options that it depends on have no names there.
+   */
+  def masking: Option[Masking] = Settings.masking(withoutHadoop(spelled))
+
+  /** What a reader with these options accepts. */
+  def readSettings: ReadSettings = Settings.forRead(values, caseSensitive)
+
+  def readScope: ReadScope = readScope(fileReadSettings)
+
+  /** Like [[readScope]], for a scan of rows. */
+  def scanScope(schema: StructType): ReadScope = {
+    val byNumber = SQLConf.PARQUET_FIELD_ID_READ_ENABLED
+    val scope = readScope
+    if (
+      scope.settings.columns.isDefined && SparkAccess.sqlConf(session).getConf(byNumber) &&
+      ParquetUtils.hasFieldIds(schema)
+    ) throw PmeErrors.columnsByNumber(byNumber.key)
+    scope
+  }
+
+  /** Like [[readScope]], for a caller that compares columns and their keys itself. */
+  def readScopeWithoutColumns: ReadScope = readScope(fileReadSettings.copy(columns = None))
+
+  private def readScope(settings: ReadSettings) = {
+    checkPolicy()
+    Scopes.forRead(kmsUse, settings, conf)
+  }
+
+  /**
+   * As [[readSettings]], for a read of files. The reader says which master key opens files that name none. A table cannot.
+   */
+  private def fileReadSettings: ReadSettings = {
+    val settings = readSettings
+    val ofTable = new OptionValues(Map(Level.Option -> sources.ours(stored)))
+    val namesKey = Seq(PmeOptions.FooterKey, PmeOptions.UniformKey).exists(ofTable.find(_).isDefined)
+    if (namesKey && !settings.directKeys) settings.copy(keyOfFilesWithoutMetadata = None) else settings
+  }
+
+  // Writes.
+
+  /** Whether a write with these options names keys. */
+  def namesKeys: Boolean =
+    Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey).exists(values.find(_).isDefined)
+
+  def columnKeys: Option[ColumnKeys] = values.text(PmeOptions.ColumnKeys).map(ColumnKeys.parse(_))
+
+  /** The one key for all columns and the footer, if the options name one. */
+  def uniformKey: Option[String] = values.text(PmeOptions.UniformKey)
+
+  /** The checked options of a write. This calls no KMS. */
+  def writeSettings: WriteSettings = {
+    // If a write names neither keys nor a KMS, the error is about the keys.
+    Settings.requireKeys(values)
+    Settings.forWrite(values, kmsUse, caseSensitive)
+  }
+
+  /** @param conf the job's */
+  def writeScope(conf: Configuration, outputPath: Path): WriteScope =
+    PreparedWrite.scope(writeSettings, conf, outputPath, None)
+
+  /** Whether a write with these options seals the table after its commit. */
+  def sealsAfterWrite: Boolean = SnapshotSettings.sealsAfterWrite(values)
+
+  // Snapshots, stores, and ORC.
+
+  /** What the options say of snapshots. */
+  lazy val snapshots: SnapshotResolver = new SnapshotResolver(this)
+
+  /**
+   * The store of Xskipper's by which a read skips files. The read itself or its session names it, and never a stored
+   * definition: whoever makes a store can hide rows.
+   *
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the read accepts only what is signed
+   */
+  def xskipperStore: Option[StoreResolver] =
+    own.text(PmeOptions.XskipperStore).map(_.trim).filter(_.nonEmpty).map { directory =>
+      SnapshotSettings.of(values).requireUnsignedAllowed()
+      new StoreResolver(directory, this)
+    }
+
+  /**
+   * What the options say of ORC files.
+   *
+   * @param property wrapped master keys in a property of the table
+   */
+  def orc(property: Option[String] = None): OrcResolver = new OrcResolver(this, property)
+
+  /** The property of tables in which options say that wrapped master keys are. A table's definition cannot say so. */
+  def orcKeyProperty: Option[String] = own.text(PmeOptions.OrcKeyProperty).map(_.trim).filter(_.nonEmpty)
+}
+
+private[spark] object ResolvedOptions {
+
+  /** @param options as Spark hands them over */
+  def of(session: SparkSession, origin: OptionOrigin, options: Map[String, String]): ResolvedOptions =
+    new ResolvedOptions(session, origin, spelled(options))
+
+  /** For options that the user gave to this operation, all of them. */
+  def ofFrame(session: SparkSession, options: Map[String, String]): ResolvedOptions =
+    of(session, OptionOrigin.Frame, options)
+
+  /** Options as the user spelled them: Spark's maps give their keys in lower case. */
+  def spelled(options: Map[String, String]): Map[String, String] = options match {
+    case insensitive: CaseInsensitiveMap[String @unchecked] => insensitive.originalMap
+    case other => other
+  }
 }
 
 /** The tables whose definitions the session trusts: `spark.datasource.pme-parquet.trustedTables`. ''Driver only.'' */

@@ -15,8 +15,7 @@ import io.pmeparquet.snapshot.xskipper.XskipperStore
 import io.pmeparquet.PmeErrors
 
 /**
- * What options say of snapshots: which ones a read accepts, and what seals a new one. Made by [[ConfResolver]]. ''Driver
- * only.''
+ * What options say of snapshots: which ones a read accepts, and what seals a new one. ''Driver only.''
  */
 private[spark] final class SnapshotResolver(options: ResolvedOptions) {
   val settings: SnapshotSettings = SnapshotSettings.of(options.values)
@@ -93,7 +92,7 @@ private[spark] final class SnapshotResolver(options: ResolvedOptions) {
 }
 
 /**
- * What options say of a store of Xskipper's. Made by [[ConfResolver]]. ''Driver only.''
+ * What options say of a store of Xskipper's. ''Driver only.''
  *
  * @param options of the read, whose keys open the store
  */

@@ -17,7 +17,7 @@ import io.pmeparquet.options.Masking
 import io.pmeparquet.orc.keys.OrcScope
 import io.pmeparquet.orc.tail.OpenedOrc
 import io.pmeparquet.orc.OrcAdmission
-import io.pmeparquet.spark.options.{Asker, ConfResolver, FormatOrigin, OrcResolver}
+import io.pmeparquet.spark.options.{Asker, FormatOrigin, OrcResolver, ResolvedOptions}
 import io.pmeparquet.spark.read.{EncryptedFileFormat, FormatNotes, MaskedScan, SessionRules}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 
@@ -89,7 +89,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
 
   /** What a read with these options does with columns whose keys are refused; none: it fails, or shows masks. */
   private[spark] def maskingOf(session: SparkSession, options: Map[String, String]): Option[Masking] =
-    PmeSparkException.translated(new ConfResolver(session, origin).masking(options))
+    PmeSparkException.translated(ResolvedOptions.of(session, origin, options).masking)
 
   /** Whether a read with these options goes on without a key that it is refused. */
   private[spark] def acceptsRefusals(session: SparkSession, options: Map[String, String]): Boolean =
@@ -114,7 +114,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
   }
 
   private def resolver(session: SparkSession, options: Map[String, String]): OrcResolver =
-    new ConfResolver(session, origin).orc(options, state.masterKeys)
+    ResolvedOptions.of(session, origin, options).orc(state.masterKeys)
 
   private def scopeOf(session: SparkSession, options: Map[String, String]): OrcScope =
     resolver(session, options).read(state.isSparks)
@@ -125,7 +125,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
       files: Seq[FileStatus]
   ): Option[StructType] = PmeSparkException.translated {
     reader.foreach(_.settle(session))
-    val options = ConfResolver.spelled(parameters)
+    val options = ResolvedOptions.spelled(parameters)
     val scope = scopeOf(session, options)
     OrcSchema.infer(session, options, files, scope) { some =>
       super.inferSchema(session, options + (OrcConf.KEY_PROVIDER.getAttribute -> scope.providerKind), some)
@@ -142,7 +142,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
       hadoopConf: Configuration
   ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
     reader.foreach(_.readBy(session))
-    val scope = scopeOf(session, ConfResolver.spelled(options))
+    val scope = scopeOf(session, options)
     OrcFormat.prepare(hadoopConf, scope)
     // What a file's statistics say of a column that this read shows as NULL, or as a mask, must skip no row.
     val pushed = if (scope.settings.acceptsRefusals) Nil else filters
@@ -168,7 +168,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
       options: Map[String, String],
       dataSchema: StructType
   ): OutputWriterFactory = PmeSparkException.translated {
-    val spelled = ConfResolver.spelled(options)
+    val spelled = ResolvedOptions.spelled(options)
     // Streaming sinks pass a configuration without the options.
     SparkAccess.setOptions(job.getConfiguration, spelled)
     OrcWrite

@@ -13,7 +13,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.decode.RowPredicate
-import io.pmeparquet.spark.options.{ConfResolver, FormatOrigin, PreparedWrite}
+import io.pmeparquet.spark.options.{FormatOrigin, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.{FilesLabel, SealState, WriteSeal}
 
@@ -142,10 +142,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       files: Seq[FileStatus]
   ): Option[StructType] = PmeSparkException.translated {
     reader.foreach(_.settle(session))
-    val options = ConfResolver.spelled(parameters)
-    val resolver = new ConfResolver(session, origin)
-    val sealOf = SealState.ofFile(session, resolver, options) _
-    SchemaInference.infer(session, options, files, resolver.read(options), sealOf)
+    SchemaInference.infer(ResolvedOptions.of(session, origin, parameters), files)
   }
 
   override def buildReaderWithPartitionValues(
@@ -158,9 +155,8 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       hadoopConf: Configuration
   ): PartitionedFile => Iterator[InternalRow] = PmeSparkException.translated {
     reader.foreach(_.readBy(session))
-    val resolver = new ConfResolver(session, origin)
-    val spelled = ConfResolver.spelled(options)
-    val scope = resolver.scan(spelled, requiredSchema)
+    val resolved = ResolvedOptions.of(session, origin, options)
+    val scope = resolved.scanScope(requiredSchema)
     PmeCryptoFactory.useForRead(hadoopConf, scope)
     val result = StructType(partitionSchema.fields ++ requiredSchema.fields)
     SparkReadRules.ofRowReader(SparkAccess.sqlConf(session), result).foreach { case (name, value) =>
@@ -177,11 +173,11 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       hadoopConf
     )
     val seal = SealState.broadcast(session, state.sealState, hadoopConf)(
-      resolver.snapshots(spelled).settings,
+      resolved.snapshots.settings,
       sessionRules.install()
     )
     val admission = ParquetSplitAdmission(session, hadoopConf, scope, requiredSchema, seal)
-    if (resolver.usesPages(spelled) || SealState.needsPages(state.sealState.isSealed)) {
+    if (resolved.usesPages || SealState.needsPages(state.sealState.isSealed)) {
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)
       val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows, state.nullChecks)

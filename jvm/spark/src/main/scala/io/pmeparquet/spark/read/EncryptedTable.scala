@@ -10,7 +10,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.PmeCryptoFactory
-import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.snapshots.{
   NothingSkipped,
@@ -38,17 +38,13 @@ abstract class EncryptedTable private[spark] (
   private[spark] override def schemaOf(
       files: Seq[FileStatus],
       options: Map[String, String]
-  ): Option[StructType] = {
-    val resolver = new ConfResolver(session, origin)
-    val sealOf = SealState.ofFile(session, resolver, options) _
-    SchemaInference.infer(session, options, files, resolver.read(options), sealOf)
-  }
+  ): Option[StructType] = SchemaInference.infer(ResolvedOptions.of(session, origin, options), files)
 
   private[spark] override def scans(options: Map[String, String]): ScanBuilder = {
-    val resolver = new ConfResolver(session, origin)
-    val scope = resolver.scan(options, dataSchema)
-    val store = StoreSkipping.of(session, resolver, options, dataSchema, fileIndex.partitionSchema)
-    val tables = sealedTables(options)
+    val resolved = ResolvedOptions.of(session, origin, options)
+    val scope = resolved.scanScope(dataSchema)
+    val store = StoreSkipping.of(resolved, dataSchema, fileIndex.partitionSchema)
+    val tables = sealedTables(resolved)
     val seal = SealState.of(tables).broadcast(session)
     val read = if (seal.isDefined) NothingSkipped.in(options) else options
     val sparks = new CaseInsensitiveStringMap(
@@ -56,24 +52,26 @@ abstract class EncryptedTable private[spark] (
         .skippingNothing(read) ++ SparkReadRules.ofRowReader(SparkAccess.sqlConf(session), schema) ++
         PmeCryptoFactory.readProperties(scope)).asJava
     )
-    val files = if (tables.isEmpty && store.isEmpty) fileIndex else skippedFiles(tables, store, options)
+    val files = if (tables.isEmpty && store.isEmpty) fileIndex else skippedFiles(tables, store, resolved)
     def builder() = new ParquetScanBuilder(session, files, schema, dataSchema, sparks)
-    new PmeScanBuilder(builder(), () => builder(), ScanContext(session, sparks, scope, sessionRules, seal))
+    val usesPages = resolved.usesPages || SealState.needsPages(seal.isDefined)
+    val context = ScanContext(session, sparks, scope, sessionRules, seal, usesPages)
+    new PmeScanBuilder(builder(), () => builder(), context)
   }
 
   private def skippedFiles(
       tables: Seq[SealedTable],
       store: Option[StoreSkipping],
-      options: Map[String, String]
+      resolved: ResolvedOptions
   ) = {
     val skipping =
-      Skipping.of(session, options, dataSchema, fileIndex.partitionSchema, tables, fileIndex.rootPaths, store)
+      Skipping.of(resolved, dataSchema, fileIndex.partitionSchema, tables, fileIndex.rootPaths, store)
     new SealedFileIndex(session, fileIndex, skipping)
   }
 
   /** The sealed tables that the files are of, compared with what Spark has listed. */
-  private def sealedTables(options: Map[String, String]): Seq[SealedTable] = {
-    val reads = new SnapshotReads(session, new ConfResolver(session, origin), options)
+  private def sealedTables(resolved: ResolvedOptions): Seq[SealedTable] = {
+    val reads = new SnapshotReads(resolved)
     val listed = fileIndex.allFiles()
     val files = listed.iterator.map(_.getPath).toSet
     val tables = reads.tables(fileIndex.rootPaths, files.contains, files)

@@ -21,17 +21,22 @@ import io.pmeparquet.parquet.bytes.{ReadCounter, ReadCounters}
 import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.RowPredicate
-import io.pmeparquet.spark.options.ConfResolver
 import io.pmeparquet.spark.session.SparkAccess
-import io.pmeparquet.spark.snapshots.{ChosenFiles, CountsFiles, ScannedFiles, SealState, SealedFileIndex}
+import io.pmeparquet.spark.snapshots.{ChosenFiles, CountsFiles, ScannedFiles, SealedFileIndex}
 
-/** What one V2 scan knows of its read, and the checks of splits that it makes for tasks. ''Driver only.'' */
+/**
+ * What one V2 scan knows of its read, and the checks of splits that it makes for tasks. ''Driver only.''
+ *
+ * @param options of Spark's scan: those of the read, and what follows from them
+ * @param usesPages whether the read goes through our page pipeline
+ */
 private[spark] final case class ScanContext(
     session: SparkSession,
     options: CaseInsensitiveStringMap,
     scope: ReadScope,
     rules: SessionRules,
-    seal: Option[Broadcast[FileSeal]]
+    seal: Option[Broadcast[FileSeal]],
+    usesPages: Boolean
 ) {
   def spelled: Map[String, String] = options.asCaseSensitiveMap().asScala.toMap
 
@@ -40,9 +45,6 @@ private[spark] final case class ScanContext(
 
   def admission(conf: Configuration, columns: StructType): ParquetSplitAdmission =
     ParquetSplitAdmission(session, conf, scope, columns, seal)
-
-  def usesPages: Boolean =
-    new ConfResolver(session).usesPages(spelled) || SealState.needsPages(seal.isDefined)
 }
 
 /**

@@ -17,7 +17,9 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.file.{FileSeal, SplitReader}
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshots.SealState
 import io.pmeparquet.PmeErrors
 
 /**
@@ -27,23 +29,18 @@ import io.pmeparquet.PmeErrors
  */
 private[spark] object SchemaInference {
 
-  /** @param sealOf what the snapshot of a file's table says of its files */
-  def infer(
-      session: SparkSession,
-      options: Map[String, String],
-      files: Seq[FileStatus],
-      scope: ReadScope,
-      sealOf: Path => Option[FileSeal]
-  ): Option[StructType] = {
+  def infer(read: ResolvedOptions, files: Seq[FileStatus]): Option[StructType] = {
+    val scope = read.readScope
+    val session = read.session
     val sqlConf = SparkAccess.sqlConf(session)
-    val merge = new ParquetOptions(options, sqlConf).mergeSchema
+    val merge = new ParquetOptions(read.spelled, sqlConf).mergeSchema
     val (summaries, others) =
       files.map(_.getPath).sortBy(_.toString).partition(path => SummaryFiles.contains(path.getName))
     val data = if (others.isEmpty) admitted(summaries, scope) else others
-    val conf = SparkAccess.hadoopConf(session, options)
+    val conf = read.newHadoopConf()
     SparkAccess.setSchemaFlags(conf, sqlConf)
     // Before a rule can evaluate the read.
-    val seal = data.headOption.flatMap(sealOf)
+    val seal = data.headOption.flatMap(SealState.ofFile(read, _))
     val footers =
       if (merge && data.size > 1) readOnExecutors(session, data, conf, scope, seal)
       else data.headOption.map(readSchema(_, conf, scope, seal)).toSeq

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
 import io.pmeparquet.options.Masking
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedFileScan, MaskedColumns}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
@@ -74,7 +74,7 @@ private[spark] object ConditionColumns extends Rule[LogicalPlan] {
       files.fileFormat match {
         case format: EncryptedFileFormat =>
           PmeSparkException
-            .translated(new ConfResolver(files.sparkSession).masking(ConfResolver.spelled(files.options)))
+            .translated(ResolvedOptions.of(files.sparkSession, format.origin, files.options).masking)
             .map(_ -> format.masked)
         case _ => None
       }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, LogicalRelation}
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.options.{Asker, OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.read.EncryptedFileFormat
 
 /**
@@ -59,7 +59,7 @@ private[spark] final class NoteStatements(session: SparkSession) extends Rule[Lo
   }
 
   private def hasMore(options: Map[String, String], table: CatalogTable) =
-    OptionOrigin.hasMore(ConfResolver.spelled(options), table)
+    OptionOrigin.hasMore(ResolvedOptions.spelled(options), table)
 
   /**
    * Spark 4.0 caches a relation with the options of its first use, and the next statement that names the table gets it.

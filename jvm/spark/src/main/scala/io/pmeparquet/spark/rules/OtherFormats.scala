@@ -17,7 +17,7 @@ import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.options.{OrcNames, ParquetNames, SettingNames, TellingOptions}
-import io.pmeparquet.spark.options.{ConfResolver, LateSettings}
+import io.pmeparquet.spark.options.{LateSettings, ResolvedOptions}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -93,7 +93,7 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
 
   /** The options of ours, and the format that gets them, if that is another format. */
   private def misplaced(session: => SparkSession, found: FormatOptions): Option[(Seq[String], String)] = {
-    val names = ConfResolver.spelled(found.options).keys
+    val names = ResolvedOptions.spelled(found.options).keys
     // Plans are many, and options of ours are rare: only such options need the Hadoop configuration.
     if (TellingOptions.among(names, parquetEncrypts = false).isEmpty || found.ours) None
     else {
@@ -164,7 +164,7 @@ private[spark] final class ResolvedFactory(session: => SparkSession) {
    */
   def requireKept(found: FormatOptions, kept: FormatOptions): Unit = {
     lazy val resolved = SparkAccess.hadoopConf(session, kept.options)
-    val options = ConfResolver.spelled(found.options).filter(_._2 != null)
+    val options = ResolvedOptions.spelled(found.options).filter(_._2 != null)
     val lost = options.collect {
       case (name, value) if kept.stores && isOfConfiguration(name, found) && resolved.getRaw(name) != value =>
         name
@@ -188,7 +188,7 @@ private[spark] final class ResolvedFactory(session: => SparkSession) {
 
   private final class Evaluation(found: FormatOptions, isWrite: Boolean) {
     private def statement = s"${if (isWrite) "write" else "read"} of '${found.format}'"
-    private lazy val ofNode = ConfResolver.spelled(found.options).filter { case (name, value) =>
+    private lazy val ofNode = ResolvedOptions.spelled(found.options).filter { case (name, value) =>
       value != null && asks(name)
     }
     private lazy val names = (ofSession.keys ++ ofNode.keys).toSeq.distinct.sorted
@@ -203,7 +203,7 @@ private[spark] final class ResolvedFactory(session: => SparkSession) {
      * plaintext.
      */
     def requireOrc(): Unit = {
-      (SparkAccess.hadoopNames(session) ++ ConfResolver.spelled(found.options).keys)
+      (SparkAccess.hadoopNames(session) ++ ResolvedOptions.spelled(found.options).keys)
         .filter(OrcNames.concerns)
         .foreach(name => OrcNames.check(SettingNames.bare(name)))
       if (SparkAccess.sqlConf(session).getAllConfs.keys.exists(name => OrcNames.concerns(name)))

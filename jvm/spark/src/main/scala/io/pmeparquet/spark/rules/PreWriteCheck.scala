@@ -26,7 +26,7 @@ import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.job.TableFiles
-import io.pmeparquet.spark.options.{ConfResolver, PreparedWrite}
+import io.pmeparquet.spark.options.{PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.{EncryptedFileScan, EncryptedFormat}
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName, PmeSparkException, SparkAccess}
@@ -56,7 +56,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
 
   private def ofWrite(write: InsertIntoHadoopFsRelationCommand): LogicalPlan = {
     val session = SparkSession.active
-    val options = ConfResolver.spelled(write.options)
+    val options = ResolvedOptions.spelled(write.options)
     val partitions = write.partitionColumns.map(_.name)
     write.fileFormat match {
       case format: EncryptedFormat =>
@@ -94,11 +94,10 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       checkNames(table.storage.properties, table.partitionColumnNames, table.bucketSpec)
     else if (table.provider.exists(FormatName.names)) {
       val session = SparkSession.active
-      val resolver = new ConfResolver(session)
-      val options = table.storage.properties
-      resolver.checkNames(options)
+      val options = ResolvedOptions.ofFrame(session, table.storage.properties)
+      options.checkNames()
       if (table.bucketSpec.isDefined)
-        ColumnPlan.checkBuckets(session, table.bucketSpec, resolver.columnKeys(options))
+        ColumnPlan.checkBuckets(session, table.bucketSpec, options.columnKeys)
     }
 
   /**
@@ -107,28 +106,26 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
    */
   private def checkKeysOfNew(table: CatalogTable): Unit = {
     val session = SparkSession.active
-    val resolver = new ConfResolver(session)
-    val options = table.storage.properties
-    for (name <- resolver.orcKeyProperty(options))
+    val options = ResolvedOptions.ofFrame(session, table.storage.properties)
+    for (name <- options.orcKeyProperty)
       if (
         table.properties.contains(name) && FormatOptions.ofTable(table).ours &&
-        !session.sessionState.catalog.tableExists(table.identifier) && !resolver.orc(options).namesMasterKeys
+        !session.sessionState.catalog.tableExists(table.identifier) && !options.orc().namesMasterKeys
       ) throw PmeErrors.orcKeysOfNewTable(table.identifier.unquotedString, name)
   }
 
   /** @return the write, with a prepared scope for when Spark asks its format to prepare the job */
   private def check(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
     val session = SparkSession.active
-    val options = ConfResolver.spelled(write.options)
-    val resolver = new ConfResolver(session, format.origin)
-    val keys = resolver.columnKeys(options)
+    val options = ResolvedOptions.of(session, format.origin, write.options)
+    val keys = options.columnKeys
     ColumnPlan.checkPartitions(session, write.partitionColumns.map(_.name), keys)
     ColumnPlan.checkBuckets(session, write.bucketSpec, keys)
     if (write.mode != SaveMode.Overwrite) write
     else {
-      val conf = SparkAccess.hadoopConf(session, options)
+      val conf = options.newHadoopConf()
       WriteRules.check(conf)
-      val settings = resolver.writeSettings(options, conf)
+      val settings = options.writeSettings
       val leaves = ColumnPlan.leaves(session, dataSchema(write))
       // Before we call the KMS: if columns and keys are swapped, we would ask it for a column's name.
       if (!format.prepared.exists(_.hasChecked(settings, write.outputPath, leaves)))

@@ -20,7 +20,7 @@ import org.apache.spark.sql.execution.datasources.v2.{
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, MapType, StructType}
 
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.read.{EncryptedFormat, PmeScan}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.spark.snapshots.{FilesLabel, SealedIndex}
@@ -63,15 +63,14 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
   }
 
   private def allowsV2Scan(relation: HadoopFsRelation, format: EncryptedFormat): Boolean =
-    new ConfResolver(relation.sparkSession, format.origin)
-      .allowsV2Scan(ConfResolver.spelled(relation.options))
+    ResolvedOptions.of(relation.sparkSession, format.origin, relation.options).allowsV2Scan
 
   private def v2Relation(
       leaf: LogicalRelation,
       relation: HadoopFsRelation,
       format: EncryptedFormat
   ): LogicalPlan = {
-    val options = ConfResolver.spelled(relation.options) - "path" - "paths"
+    val options = ResolvedOptions.spelled(relation.options) - "path" - "paths"
     val paths = relation.location.rootPaths.map(_.toString)
     val table = format.v2Table(relation.sparkSession, options, paths, relation.schema)
     val v2 = DataSourceV2Relation.create(table, None, None)

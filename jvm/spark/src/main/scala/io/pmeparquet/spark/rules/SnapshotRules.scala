@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.spark.admin.seal.{Replaced, SealedSnapshot, SealingJob}
-import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.read.EncryptedFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.{
@@ -53,10 +53,9 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
       format: EncryptedFormat
   ): LogicalPlan = {
     val session = SparkSession.active
-    val resolver = new ConfResolver(session, format.origin)
-    val options = ConfResolver.spelled(files.options)
-    val store = StoreSkipping.of(session, resolver, options, files.dataSchema, files.partitionSchema)
-    val reads = new SnapshotReads(session, resolver, options)
+    val options = ResolvedOptions.of(session, format.origin, files.options)
+    val store = StoreSkipping.of(options, files.dataSchema, files.partitionSchema)
+    val reads = new SnapshotReads(options)
     // A catalog can say that partitions are elsewhere, but not that the table has no snapshot.
     val own = relation.catalogTable.flatMap(_.storage.locationUri).map(new Path(_))
     val found = filesOf(files.location)
@@ -65,7 +64,7 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
     val catalog = relation.catalogTable
     val roots = files.location.rootPaths
     val skipping =
-      Skipping.of(session, options, files.dataSchema, files.partitionSchema, tables, roots, store)
+      Skipping.of(options, files.dataSchema, files.partitionSchema, tables, roots, store)
     val index = new SealedIndex(files.location, reads, skipping, catalog, relation.isStreaming)
     def read(seal: SealState, location: FileIndex, options: Map[String, String]) =
       PlanFields.withRelation(relation)(
@@ -108,13 +107,12 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
 
   private def sealing(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
     val session = SparkSession.active
-    val resolver = new ConfResolver(session, format.origin)
-    val options = ConfResolver.spelled(write.options)
-    val path = SealingJob.qualified(session, options, write.outputPath)
-    if (!WriteSeal.isNeeded(session, resolver, options, path))
+    val options = ResolvedOptions.of(session, format.origin, write.options)
+    val path = SealingJob.qualified(options, write.outputPath)
+    if (!WriteSeal.isNeeded(options, path))
       PlanFields.withFormat(write)(_.withWriteSeal(WriteSeal.Unsealed))
     else {
-      val job = new SealingJob(session, path.toString, options, resolver)
+      val job = new SealingJob(options, path.toString)
       job.prepare(replaced(write, session))
       val files = WrittenFiles.of(session, path)
       val index = new SealOnRefresh(path, write.fileIndex, () => job.sealWritten(files.committed))
@@ -131,7 +129,7 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
 
   /** Whether Spark writes to a directory of its own, and replaces partitions only when all is written. */
   def isDynamic(write: InsertIntoHadoopFsRelationCommand, session: SparkSession): Boolean = {
-    val mode = ConfResolver
+    val mode = ResolvedOptions
       .spelled(write.options)
       .collectFirst { case (name, value) if name.equalsIgnoreCase("partitionOverwriteMode") => value }
       .getOrElse(SparkAccess.sqlConf(session).partitionOverwriteMode.toString)
@@ -193,12 +191,13 @@ private[spark] object SealedStreams {
 
   private def requireWhole(session: SparkSession, source: DataSource): Unit = {
     // A table of the catalog may name no KMS, so its options are checked where its batches are read.
-    val options = ConfResolver.spelled(source.options)
+    val options = ResolvedOptions.spelled(source.options)
     val paths = source.paths ++ options.collect { case (name, path) if name.equalsIgnoreCase("path") => path }
     val origin =
       source.catalogTable.fold[OptionOrigin](OptionOrigin.Frame)(OptionOrigin.of(_, hasMore = true))
+    val reads = new SnapshotReads(ResolvedOptions.of(session, origin, options))
     paths.distinct.foreach { path =>
-      new SnapshotReads(session, new ConfResolver(session, origin), options).requireWhole(new Path(path))
+      reads.requireWhole(new Path(path))
     }
   }
 }

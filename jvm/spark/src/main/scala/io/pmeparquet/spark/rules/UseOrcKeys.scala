@@ -9,7 +9,7 @@ import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.orc.keys.PmeKeyProviderFactory
-import io.pmeparquet.spark.options.{Asker, ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.options.{Asker, OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 
@@ -23,9 +23,9 @@ private[spark] object UseOrcKeys extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
     case relation @ FileRelation(files, _) =>
-      changed(relation, ConfResolver.spelled(files.options), relation.catalogTable, Asker.Other)
+      changed(relation, ResolvedOptions.spelled(files.options), relation.catalogTable, Asker.Other)
     case write: InsertIntoHadoopFsRelationCommand =>
-      changed(write, ConfResolver.spelled(write.options), write.catalogTable, Asker.Other)
+      changed(write, ResolvedOptions.spelled(write.options), write.catalogTable, Asker.Other)
   }
 
   /** @param asker who asked for the relation or write, if it is Spark's own until now */
@@ -88,8 +88,9 @@ private[spark] object UseOrcKeys extends Rule[LogicalPlan] {
   private def property(options: Map[String, String], table: Option[CatalogTable]): Option[String] =
     for {
       known <- table
-      name <- new ConfResolver(SparkSession.active, OptionOrigin.of(known, hasMore = false))
-        .orcKeyProperty(options)
+      name <- ResolvedOptions
+        .of(SparkSession.active, OptionOrigin.of(known, hasMore = false), options)
+        .orcKeyProperty
       keys <- known.properties.get(name)
     } yield keys
 }
@@ -113,5 +114,5 @@ private[spark] object OrcOfFrames extends Rule[LogicalPlan] {
   }
 
   private def ofFrame(node: LogicalPlan, options: Map[String, String]) =
-    UseOrcKeys.changed(node, ConfResolver.spelled(options), None, Asker.ofAnalyzed())
+    UseOrcKeys.changed(node, ResolvedOptions.spelled(options), None, Asker.ofAnalyzed())
 }

@@ -21,9 +21,9 @@ import org.apache.spark.sql.execution.datasources.DataSourceUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.decode.VectorizedLink
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.SparkAccess
 
 /**
@@ -219,21 +219,20 @@ private[snapshots] object FilterTranslation {
 /**
  * The columns by which a read may skip files, and its filters as predicates of them. ''Driver only.''
  *
- * @param options of the read, as the user spelled them
+ * @param options of the read
  * @param schema of the relation's data columns
  * @param partitions the columns whose values are those of directories, whatever files say
  */
 private[snapshots] final class ReadFilters(
-    session: SparkSession,
-    options: Map[String, String],
+    options: ResolvedOptions,
     schema: StructType,
     partitions: StructType
 ) {
-  private val conf = SparkAccess.sqlConf(session)
+  private val conf = SparkAccess.sqlConf(options.session)
 
   // How the read converts dates and times of unknown writers.
   private val isRebased =
-    new ParquetOptions(options, conf).datetimeRebaseModeInRead.equalsIgnoreCase("LEGACY")
+    new ParquetOptions(options.spelled, conf).datetimeRebaseModeInRead.equalsIgnoreCase("LEGACY")
 
   // Filters name columns. If Spark finds columns by id, a name may belong to another column.
   private val isOn =

@@ -9,7 +9,8 @@ import org.apache.spark.util.SerializableConfiguration
 import io.pmeparquet.options.SnapshotSettings
 import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.snapshot.SealedFiles
-import io.pmeparquet.spark.options.{ConfResolver, PipelineCheck}
+import io.pmeparquet.spark.decode.VectorizedLink
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.PmeErrors
 
 /** Whether a relation is read by snapshots. ''Driver only.'' */
@@ -53,9 +54,8 @@ private[spark] object SealState {
     if (tables.isEmpty) Unsealed else Sealed(tables, isWhole = false)
 
   /** What the snapshot of a file's table states of its files; none if it has no snapshot. */
-  def ofFile(session: SparkSession, resolver: ConfResolver, options: Map[String, String])(
-      file: Path
-  ): Option[FileSeal] = of(new SnapshotReads(session, resolver, options).tables(Seq(file), _ => true)).seal
+  def ofFile(options: ResolvedOptions, file: Path): Option[FileSeal] =
+    of(new SnapshotReads(options).tables(Seq(file), _ => true)).seal
 
   /**
    * For the tasks of a read by Spark's V1 path.
@@ -85,7 +85,7 @@ private[spark] object SealState {
    * @throws io.pmeparquet.PmeException if our pages do not work with this Spark
    */
   def needsPages(isSealed: Boolean): Boolean = {
-    if (isSealed && !PipelineCheck.fits())
+    if (isSealed && !VectorizedLink.fits())
       throw PmeErrors.unsupported(
         "snapshot",
         "reading a sealed table",

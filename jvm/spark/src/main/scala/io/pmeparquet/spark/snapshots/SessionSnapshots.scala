@@ -84,6 +84,7 @@ private[spark] object SessionSnapshots {
       known.getOrElse {
         val made = new SessionSnapshots
         val id = UUID.randomUUID.toString
+        byId.values.removeIf(_.get == null)
         byId.put(id, new WeakReference(made))
         conf.setConfString(Id, id)
         made

@@ -6,9 +6,8 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.{InSubqueryExec, ScalarSubquery}
 import org.apache.spark.sql.execution.datasources.PartitionDirectory
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.RecentValues
 
 /**
@@ -54,13 +53,12 @@ private[spark] final class Skipping private (
 private[spark] object Skipping {
 
   /**
-   * @param options of the read, as the user spelled them
+   * @param options of the read
    * @param schema of the relation's data columns
    * @param partitions the columns whose values are those of directories
    */
   def of(
-      session: SparkSession,
-      options: Map[String, String],
+      options: ResolvedOptions,
       schema: StructType,
       partitions: StructType,
       tables: Seq[SealedTable],
@@ -68,8 +66,8 @@ private[spark] object Skipping {
       store: Option[StoreSkipping]
   ): Skipping = {
     // A read that shows NULL in columns whose keys it is refused uses fewer indexes.
-    val masks = new ConfResolver(session).masking(options).isDefined
-    val read = new ReadFilters(session, options, schema, partitions)
+    val masks = options.masking.isDefined
+    val read = new ReadFilters(options, schema, partitions)
     new Skipping(tables, roots, new FileSkipping(read, masks), store)
   }
 

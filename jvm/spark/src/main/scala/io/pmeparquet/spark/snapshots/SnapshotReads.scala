@@ -6,7 +6,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
-import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException}
@@ -14,22 +13,18 @@ import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.summary.SummaryKind
 import io.pmeparquet.snapshot.{IndexContent, SnapshotDirectory, TableSnapshot, TableSnapshots, Version}
 import io.pmeparquet.snapshot.manifest.IndexEntry
-import io.pmeparquet.spark.options.{ConfResolver, SnapshotResolver}
+import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 
 /**
  * START HERE. Finds the tables that a read reads by a snapshot. ''Driver only.''
  *
- * @param options of the read
+ * @param resolved the options of the read
  */
-private[spark] final class SnapshotReads(
-    session: SparkSession,
-    resolver: ConfResolver,
-    options: Map[String, String]
-) {
+private[spark] final class SnapshotReads(resolved: ResolvedOptions) {
   import SnapshotReads._
 
-  private lazy val snapshots: SnapshotResolver = resolver.snapshots(options)
-  private val remembered = SessionSnapshots.of(session)
+  private def snapshots: SnapshotResolver = resolved.snapshots
+  private val remembered = SessionSnapshots.of(resolved.session)
 
   /**
    * The sealed tables among those that some paths are, or are parts of.
@@ -156,7 +151,7 @@ private[spark] final class SnapshotReads(
       catalog: Option[CatalogTable],
       isStream: Boolean
   ): Unit = if (tables.nonEmpty) {
-    val found = ListedFiles.of(index, options)
+    val found = ListedFiles.of(index, resolved.spelled)
     // A catalog can say that a partition is elsewhere.
     if (catalog.isDefined)
       (found.listed ++ found.read.map(_.file)).find(file => !tables.exists(_.holds(file.getPath))).foreach {
@@ -168,7 +163,7 @@ private[spark] final class SnapshotReads(
   }
 
   /** The source of a batch of a stream. */
-  private def base = options.collectFirst {
+  private def base = resolved.spelled.collectFirst {
     case (name, path) if name.equalsIgnoreCase("basePath") => new Path(path)
   }
 

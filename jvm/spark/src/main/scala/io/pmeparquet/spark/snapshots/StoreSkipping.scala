@@ -11,7 +11,6 @@ import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.{GroupType, MessageType, Type}
 import org.apache.spark.sql.catalyst.expressions.{Expression, In, InSet, IsNotNull, Not}
 import org.apache.spark.sql.types.{DataType, StructType}
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.sketch.BloomFilter
 import org.slf4j.LoggerFactory
 
@@ -26,7 +25,7 @@ import io.pmeparquet.snapshot.xskipper.{
   StoreRow,
   StoredType
 }
-import io.pmeparquet.spark.options.{ConfResolver, StoreResolver}
+import io.pmeparquet.spark.options.{ResolvedOptions, StoreResolver}
 
 /**
  * Evaluates a query's filters for files by a store of Xskipper's. A row of the store counts for a file only if it states
@@ -126,15 +125,9 @@ private[spark] object StoreSkipping {
    * What the options of a read say; none if they name no store. A read that shows NULL in columns whose keys it is refused
    * uses none, because the values of a store are not what it shows.
    */
-  def of(
-      session: SparkSession,
-      resolver: ConfResolver,
-      options: Map[String, String],
-      schema: StructType,
-      partitions: StructType
-  ): Option[StoreSkipping] =
-    resolver.xskipperStore(options).filter(_ => resolver.masking(options).isEmpty).map { store =>
-      new StoreSkipping(new ReadFilters(session, options, schema, partitions), schema, store)
+  def of(options: ResolvedOptions, schema: StructType, partitions: StructType): Option[StoreSkipping] =
+    options.xskipperStore.filter(_ => options.masking.isEmpty).map { store =>
+      new StoreSkipping(new ReadFilters(options, schema, partitions), schema, store)
     }
 
   private def isTime(of: StoredType) = of == StoredType.Date || of == StoredType.Timestamp

@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.CollectionAccumulator
 
 import io.pmeparquet.parquet.write.{WriteRules, WrittenFooter}
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.PmeErrors
 
 /** Whether a write seals the table after its commit. ''Driver only.'' */
@@ -32,13 +32,8 @@ private[spark] object WriteSeal {
    * @param path where the write puts its files
    * @throws io.pmeparquet.PmeException if the table is sealed, and the write cannot seal it
    */
-  def isNeeded(
-      session: SparkSession,
-      resolver: ConfResolver,
-      options: Map[String, String],
-      path: Path
-  ): Boolean = {
-    val snapshots = resolver.snapshots(options)
+  def isNeeded(options: ResolvedOptions, path: Path): Boolean = {
+    val snapshots = options.snapshots
     val candidates = TableDirectories.of(path, isFile = false)
     val sealedTable =
       (if (snapshots.settings.location.isDefined) candidates.takeRight(1) else candidates)
@@ -56,8 +51,8 @@ private[spark] object WriteSeal {
         path.toString,
         "Remove the option: the write then seals the table after its commit."
       )
-    sealedTable.isDefined || resolver.sealsAfterWrite(options) || snapshots.settings.requiredBy.isDefined ||
-    (!snapshots.settings.isOff && SessionSnapshots.of(session).seen.knows(snapshots.directory(path)))
+    sealedTable.isDefined || options.sealsAfterWrite || snapshots.settings.requiredBy.isDefined ||
+    (!snapshots.settings.isOff && SessionSnapshots.of(options.session).seen.knows(snapshots.directory(path)))
   }
 }
 

@@ -15,7 +15,7 @@ import io.pmeparquet.parquet.files.MaterialFiles
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.write.{SizeStatistics, WriteFailures, WriteRules}
 import io.pmeparquet.parquet.PmeCryptoFactory
-import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin, PreparedWrite}
+import io.pmeparquet.spark.options.{OptionOrigin, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.{WriteSeal, WrittenFiles}
 import io.pmeparquet.PmeErrors
@@ -39,12 +39,11 @@ private[spark] object EncryptedWrite {
       dataSchema: StructType
   )(spark: => OutputWriterFactory): OutputWriterFactory = PmeSparkException.translated {
     val conf = job.getConfiguration
-    val spelled = ConfResolver.spelled(options)
+    val resolved = ResolvedOptions.of(session, origin, options)
     // Streaming sinks pass a configuration without the options. Spark's own source then ignores them.
-    SparkAccess.setOptions(conf, spelled)
+    SparkAccess.setOptions(conf, resolved.spelled)
     WriteRules.check(conf)
-    val resolver = new ConfResolver(session, origin)
-    val settings = resolver.writeSettings(spelled, conf)
+    val settings = resolved.writeSettings
     val output = FileOutputFormat.getOutputPath(job)
     val written = seal match {
       case WriteSeal.AfterCommit(files) =>
@@ -53,7 +52,7 @@ private[spark] object EncryptedWrite {
       case WriteSeal.Unsealed => None
       // A streaming sink commits without a command that could seal.
       case WriteSeal.NotEvaluated =>
-        if (WriteSeal.isNeeded(session, resolver, spelled, new Path(WriteRules.tableDirectory(output))))
+        if (WriteSeal.isNeeded(resolved, new Path(WriteRules.tableDirectory(output))))
           throw PmeErrors.cannotSealWrite
         None
     }

@@ -7,17 +7,17 @@ import io.pmeparquet.{Audience, Condition, PmeException}
 import io.pmeparquet.options.WriteSettings
 import io.pmeparquet.parquet.scope.{KeyCalls, KmsTrial}
 import io.pmeparquet.spark.admin.job.FileJob
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.SparkAccess
 
 /** Whether the KMS serves the driver and executors. It uses random keys that protect nothing. ''Driver only.'' */
 private[admin] final class KmsChecks(session: SparkSession, options: Map[String, String]) {
-  private lazy val resolver = new ConfResolver(session)
+  private lazy val resolved = ResolvedOptions.ofFrame(session, options)
   private lazy val conf: Configuration = SparkAccess.hadoopConf(session, options)
 
   /** @param executorsWork whether executors run tasks, so that they can call the KMS */
   def all(executorsWork: Boolean): Seq[Check] = Check.attempt("KMS") {
-    if (!resolver.namesKms(options))
+    if (!resolved.namesKms)
       Seq(
         Check.warning("KMS", "none is named, so none was called", s"Name one: ${Audience.current.doctorKms}.")
       )
@@ -25,14 +25,14 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
       settings match {
         case Right(settings) => tried(settings, executorsWork)
         case Left(_) =>
-          val found = s"${resolver.kms(options).describe}: no key is named, so nothing was wrapped"
+          val found = s"${resolved.openKms().describe}: no key is named, so nothing was wrapped"
           val remedy = s"Name keys: ${Audience.current.doctorKeys}."
           Seq(Check.warning("KMS", found, remedy))
       }
   }
 
   private def settings: Either[PmeException, WriteSettings] =
-    try Right(resolver.writeSettings(options, conf))
+    try Right(resolved.writeSettings)
     catch { case noKey: PmeException if noKey.condition == Condition.NoKey => Left(noKey) }
 
   private def tried(settings: WriteSettings, executorsWork: Boolean): Seq[Check] = {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.spark.keys.{DriverRoute, RpcProtection}
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.Audience
 
@@ -28,8 +28,8 @@ private[admin] object SettingChecks {
 
   /** Throws if a name is unknown or a value is a secret, like every read and write. */
   private def optionNames(session: SparkSession, options: Map[String, String]) = {
-    new ConfResolver(session).readSettings(options)
-    val prefix = ConfResolver.SessionPrefix
+    ResolvedOptions.ofFrame(session, options).readSettings
+    val prefix = FormatName.SessionPrefix
     val set = SparkAccess.sqlConf(session).getAllConfs.keys.filter(_.toLowerCase.startsWith(prefix)).toSeq
     val names = if (set.isEmpty) "the session sets none" else s"the session sets ${set.sorted.mkString(", ")}"
     Check.ok("options", names)

@@ -13,7 +13,7 @@ import io.pmeparquet.columns.{ColumnProtection, KeyDraft, KeyPlan, LeafColumn}
 import io.pmeparquet.options.{FileSettings, PmeOptions}
 import io.pmeparquet.orc.keys.OrcKeyName
 import io.pmeparquet.spark.admin.{Refusal, WritePlan}
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.spark.write.ColumnPlan
 
@@ -66,7 +66,7 @@ private[migration] final class MigrationPlanning(
     asked: Map[String, String]
 ) {
   private val caseSensitive = SparkAccess.sqlConf(session).caseSensitiveAnalysis
-  private val resolver = new ConfResolver(session)
+  private val resolved = ResolvedOptions.ofFrame(session, asked)
   private val leaves = ColumnPlan.leaves(session, columns)
 
   /** Each encrypted column of the source that the target has, with its keys there. */
@@ -97,7 +97,7 @@ private[migration] final class MigrationPlanning(
    * @throws io.pmeparquet.PmeException if the keys of the source do not say which keys the target gets
    */
   def options(bloomFilters: Boolean): Map[String, String] = {
-    val namesKeys = resolver.columnKeys(asked).isDefined || resolver.uniformKey(asked).isDefined
+    val namesKeys = resolved.columnKeys.isDefined || resolved.uniformKey.isDefined
     val keys = if (namesKeys || encrypted.isEmpty) None else Some(PmeOptions.ColumnKeys.name -> keysOfSource)
     val bloom = if (bloomFilters) bloomColumns else Nil
     keys.toMap ++ bloom.flatMap(bloomOf) ++ asked
@@ -113,7 +113,7 @@ private[migration] final class MigrationPlanning(
   }
 
   private def keysOfSource: String = {
-    val isHadoop = resolver.kmsKind(asked) == "hadoop"
+    val isHadoop = resolved.kmsSettings.kind == "hadoop"
     val keyed = encrypted.map { case (leaf, keys) =>
       val names = keys.map(_.name).distinct
       if (names.size > 1) throw PmeErrors.migratedKeysDiffer(source.name, leaf.display, names)

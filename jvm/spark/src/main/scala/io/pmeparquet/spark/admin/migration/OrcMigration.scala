@@ -9,7 +9,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.orc.keys.{OrcKeyName, WrappedMasterKey}
 import io.pmeparquet.spark.admin.job.Progress
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.PmeSparkException
 
 /**
@@ -94,7 +94,7 @@ object OrcMigration {
   ): String = PmeSparkException.translated {
     val bits = masterKey.length * 8
     if (bits != 128 && bits != 256) throw PmeErrors.orcMasterKeySize(bits)
-    val kms = new ConfResolver(session).kms(options.asScala.toMap)
+    val kms = ResolvedOptions.ofFrame(session, options.asScala.toMap).openKms()
     WrappedMasterKey.wrap(kms, AesKey.of(masterKey, "master_key"), OrcKeyName.parse(key), kmsKey)
   }
 
@@ -106,7 +106,7 @@ object OrcMigration {
       key: String,
       kmsKey: String
   ): String = PmeSparkException.translated {
-    val text = new ConfResolver(session).secret("master_key", reference)
+    val text = ResolvedOptions.ofFrame(session, Map.empty).secret("master_key", reference)
     val bytes =
       try Base64.getDecoder.decode(text.insecureValue.trim)
       // The cause has a part of the text.

@@ -20,7 +20,7 @@ import io.pmeparquet.parquet.copy.InPlaceManifest
 import io.pmeparquet.parquet.files.{Found, OwnFiles, ResumableTable, StagedTable}
 import io.pmeparquet.spark.admin.{Refusal, WritePlan}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
-import io.pmeparquet.spark.options.{ConfResolver, OptionOrigin}
+import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedFileFormat
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
@@ -34,7 +34,6 @@ private[migration] final class OrcMigrationRun(
     writeOptions: Map[String, String],
     bloomFilters: Boolean
 ) {
-  private val resolver = new ConfResolver(session)
   private val sqlConf = SparkAccess.sqlConf(session)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
   private val to = TableFiles.qualified(target, SparkAccess.hadoopConf(session, writeOptions))
@@ -47,9 +46,8 @@ private[migration] final class OrcMigrationRun(
     val planning =
       new MigrationPlanning(session, looked.source, FileRows.withoutChars(schema), looked.facts, writeOptions)
     val options = planning.options(bloomFilters)
-    val conf = SparkAccess.hadoopConf(session, options)
     planning
-      .refusals(resolver.writeSettings(options, conf).files)
+      .refusals(ResolvedOptions.ofFrame(session, options).writeSettings.files)
       .headOption
       .foreach(refused => throw refused)
     new OrcMigrationJob(session, looked, schema, orcFormat(looked.source), readOptions, options, to).run()
@@ -84,8 +82,7 @@ private[migration] final class OrcMigrationRun(
     )
     try {
       val options = planning.options(bloomFilters)
-      val conf = SparkAccess.hadoopConf(session, options)
-      val own = planning.refusals(resolver.writeSettings(options, conf).files) ++ taken
+      val own = planning.refusals(ResolvedOptions.ofFrame(session, options).writeSettings.files) ++ taken
       val partitions = looked.source.partitions
       val write = WritePlan.of(
         session,
@@ -117,7 +114,7 @@ private[migration] final class OrcMigrationRun(
     refusePositions()
     val found = OrcSource.of(session, source, readOptions, readConf)
     refuseWithin(found)
-    val scope = resolver.orc(readOptions, found.property).read(isSparks = false)
+    val scope = ResolvedOptions.ofFrame(session, readOptions).orc(found.property).read(isSparks = false)
     // The session may say so as well.
     if (scope.settings.acceptsRefusals)
       throw PmeErrors.masksNotMigrated(s"${PmeOptions.OrcMasks.name} or deniedColumns")
@@ -323,8 +320,7 @@ private final class OrcMigrationJob(
 
   /** Runs that would write other files have other staged tables: what a file has must not depend on the run. */
   private def purpose: String = {
-    val settings =
-      new ConfResolver(session).writeSettings(writeOptions, SparkAccess.hadoopConf(session, writeOptions))
+    val settings = ResolvedOptions.ofFrame(session, writeOptions).writeSettings
     val ofSpark = sql.filter(_._1.startsWith("spark.sql.parquet."))
     val all =
       InPlaceManifest.described(settings.files) ++ ofSpark ++ OrcMigrationRun.ofContent(writeOptions) ++

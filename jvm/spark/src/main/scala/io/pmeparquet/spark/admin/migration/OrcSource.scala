@@ -14,7 +14,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.job.TableFiles
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.Sha256
 
@@ -168,7 +168,7 @@ private[migration] object OrcSource {
       }
     }
     if (files.isEmpty) throw PmeErrors.badSource(name, "it has no files", "Name a table that has rows.")
-    val property = new ConfResolver(session).orcKeyProperty(options).flatMap(table.properties.get)
+    val property = ResolvedOptions.ofFrame(session, options).orcKeyProperty.flatMap(table.properties.get)
     made(name, files, table.partitionSchema, Some(table.dataSchema), property)(again)
   }
 

@@ -11,17 +11,16 @@ import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.verify.Finding
 import io.pmeparquet.snapshot.{SealedFiles, SnapshotDirectory, TableSnapshots, Version}
 import io.pmeparquet.spark.admin.job.{FileJob, TableFiles}
-import io.pmeparquet.spark.options.ConfResolver
-import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.snapshots.{SealedTable, SessionSnapshots, SnapshotReads}
 
 /**
  * Compares a table with its snapshot: missing files, files that the snapshot does not list, and the bytes of each file,
  * which bind pages to their writer where a reader's keys do not. ''Driver only.''
  */
-private[admin] final class SealedGuard(session: SparkSession, options: Map[String, String]) {
-  private val conf = SparkAccess.hadoopConf(session, options)
-  private val resolver = new ConfResolver(session)
+private[admin] final class SealedGuard(options: ResolvedOptions) {
+  private val session = options.session
+  private val conf = options.newHadoopConf()
 
   /**
    * What differs, and which files of the snapshot itself are not as its manifest states: reads go on without an index.
@@ -62,7 +61,7 @@ private[admin] final class SealedGuard(session: SparkSession, options: Map[Strin
 
   private def tables(path: Path) = {
     val isFile = TableFiles.statusOf(path, conf).isFile
-    Kms.answer(new SnapshotReads(session, resolver, options).tables(Seq(path), _ => isFile))
+    Kms.answer(new SnapshotReads(options).tables(Seq(path), _ => isFile))
   }
 
   private def different(table: SealedTable, path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]) =
@@ -70,7 +69,7 @@ private[admin] final class SealedGuard(session: SparkSession, options: Map[Strin
 
   /** The lists and indexes of the snapshot, by their digests: this needs none of their keys. */
   private def ownFiles(table: SealedTable): Seq[Finding] = {
-    val directory = resolver.snapshots(options).directory(table.directory)
+    val directory = options.snapshots.directory(table.directory)
     val (named, location) = (table.directory.toString, directory.path.toString)
     val parts = table.snapshot.version.manifest.parts
     FileJob
@@ -127,8 +126,8 @@ private[admin] final class SealedGuard(session: SparkSession, options: Map[Strin
 private[admin] object SealedGuard {
 
   /** The table of a path, if it is sealed. */
-  def sealedTableOf(session: SparkSession, options: Map[String, String], path: Path): Option[Path] = {
-    val snapshots = new ConfResolver(session).snapshots(options)
+  def sealedTableOf(options: ResolvedOptions, path: Path): Option[Path] = {
+    val snapshots = options.snapshots
     Some(TableFiles.tableOf(path, snapshots.conf)).filter(snapshots.directory(_).versions.nonEmpty)
   }
 

@@ -12,7 +12,7 @@ import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.snapshot.manifest.StrictJson
 import io.pmeparquet.spark.admin.job.{Progress, ResultRows}
-import io.pmeparquet.spark.options.ConfResolver
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
@@ -108,7 +108,7 @@ object Sealing {
   }
 
   private def job(session: SparkSession, path: String, options: Map[String, String]) =
-    new SealingJob(session, path, options, new ConfResolver(session))
+    new SealingJob(ResolvedOptions.ofFrame(session, options), path)
 }
 
 /**

@@ -1,7 +1,6 @@
 package io.pmeparquet.spark.admin.seal
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
@@ -14,24 +13,19 @@ import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnaps
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
-import io.pmeparquet.spark.options.ConfResolver
-import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.snapshots.SessionSnapshots
 
 /**
  * Makes one version of a table: only files that the version before does not list are opened. ''Driver only.''
  *
- * @param path the table's directory
  * @param options those of a read, and who seals
+ * @param path the table's directory
  */
-private[spark] final class SealingJob(
-    session: SparkSession,
-    path: String,
-    options: Map[String, String],
-    resolver: ConfResolver
-) {
-  private val conf = SparkAccess.hadoopConf(session, options)
-  private val snapshots = resolver.snapshots(options)
+private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
+  private val session = options.session
+  private val conf = options.newHadoopConf()
+  private val snapshots = options.snapshots
   private val table = TableFiles.qualified(path, conf)
   private lazy val directory = snapshots.directory(table)
   private lazy val reader = snapshots.ownSnapshots(directory)
@@ -360,7 +354,7 @@ private[spark] final class SealingJob(
       val step = Progress.step(session, "sealing", files.size, bytes)
       step.begin()
       val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
-      val task = new SealingTask(resolver.read(options), wanted.toList, step)
+      val task = new SealingTask(options.readScope, wanted.toList, step)
       val found = session.sparkContext
         .parallelize(files, FileJob.tasksFor(session, files.size, bytes))
         .mapPartitions(task(_, shared.value.value))
@@ -380,8 +374,8 @@ private[spark] final class SealingJob(
 private[spark] object SealingJob {
 
   /** A path as the file system of a write names it. */
-  def qualified(session: SparkSession, options: Map[String, String], path: Path): Path =
-    TableFiles.qualified(path.toString, SparkAccess.hadoopConf(session, options))
+  def qualified(options: ResolvedOptions, path: Path): Path =
+    TableFiles.qualified(path.toString, options.newHadoopConf())
 
   /** How often an append continues a version that appeared while it was sealed. */
   val Attempts = 10
