@@ -6,7 +6,7 @@ import java.security.SecureRandom
 import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeException}
-import io.pmeparquet.keys.{CountingKms, HeldKeys, KeySource, Kms, KmsSource, IssuedKey, WrappedKey}
+import io.pmeparquet.keys.{CountingKms, HeldKeys, IssuedKey, KeySource, Kms, KmsSource, WrappedKey}
 
 /** Key material and key metadata, and keys wrapped and unwrapped by way of them. */
 class MaterialSuite extends FunSuite {

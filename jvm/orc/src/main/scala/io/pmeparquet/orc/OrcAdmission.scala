@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.Path
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
-import io.pmeparquet.orc.keys.{OrcKeyName, OrcScope}
+import io.pmeparquet.orc.keys.{OrcKeyName, OrcProviders, OrcScope}
 import io.pmeparquet.orc.tail.{KeyCheck, OpenedOrc, OrcTail, OrcType, OrcVariant}
 
 /**
@@ -40,7 +40,7 @@ final class OrcAdmission(
 
   /** The same for a file that is open. */
   def check(file: OpenedOrc, start: Long, length: Long, conf: Configuration): Seq[Refused] = {
-    scope.prepareProvider(conf)
+    OrcProviders.prepare(scope, conf)
     val path = file.path
     // ORC's reader takes the end of the file as it is now.
     if (path.getFileSystem(conf).getFileStatus(path).getLen != file.length)

@@ -5,16 +5,15 @@ import java.security.SecureRandom
 import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.orc.impl.KeyProvider
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, RecentValues}
-import io.pmeparquet.keys.{KeySource, KmsSource, WrappedKey}
+import io.pmeparquet.keys.{KeySource, KmsSource, KmsUse, WrappedKey}
 import io.pmeparquet.material.{DataKeyUnwrapper, DoubleWrapper, JobKeks, KeyMaterial}
 import io.pmeparquet.options.OrcReadSettings
 import io.pmeparquet.parquet.scope.{Scope, ScopeRegistry}
 
 /**
- * The keys of one read of ORC files, or of one write job: what [[PmeKeyProvider]] asks. ''Crosses the wire'' with the
+ * The keys of one read of ORC files, or of one write job: what `PmeKeyProvider` asks. ''Crosses the wire'' with the
  * functions that Spark sends to tasks, and prints only its id.
  *
  * @param settings of the read; of a write those of a read without requirements
@@ -39,12 +38,6 @@ final class OrcScope private[keys] (
     new RecentValues[(OrcKeyName, Seq[Byte]), Unit](MaxRefused, Long.MaxValue)
   @transient private lazy val maskedKeys = ConcurrentHashMap.newKeySet[OrcKeyName]()
   @transient @volatile private var isPrepared: Boolean = _
-
-  /** The value of `orc.key.provider` that leads ORC to this scope. */
-  def providerKind: String = PmeKeyProviderFactory.kindOf(id)
-
-  /** What ORC asks for keys, for a caller that opens files itself. */
-  def provider: KeyProvider = new PmeKeyProvider(id)
 
   /** The key of a file's column, from its encrypted form in the file. */
   def localKey(key: OrcKeyName, encrypted: Array[Byte], where: String): AesKey =
@@ -110,16 +103,11 @@ final class OrcScope private[keys] (
   private[keys] def mayMask(key: OrcKeyName, encrypted: Array[Byte]): Boolean =
     settings.showMasks || refused.find(key -> encrypted.toSeq).isDefined
 
-  /**
-   * Makes ORC's provider for this scope in this JVM. ORC keeps providers in a map that is not made for threads, and without
-   * a provider its reader would never stop trying.
-   *
-   * @throws io.pmeparquet.PmeException if ORC does not find our provider
-   */
-  private[pmeparquet] def prepareProvider(own: Configuration): Unit = {
+  /** Has its provider made once in this JVM. */
+  private[keys] def prepareOnce(own: Configuration)(prepare: => Unit): Unit = {
     useConf(own)
     if (!isPrepared) {
-      OrcProviders.prepare(providerKind, own)
+      prepare
       isPrepared = true
     }
   }
@@ -170,7 +158,11 @@ private object OrcScope {
 }
 
 /** What a scope has only in the JVM that made it. */
-private[keys] final class OrcOpening(val source: KmsSource, val use: OrcScopes.Use)
+private[keys] final class OrcOpening(
+    val source: KmsSource,
+    val kms: KmsUse,
+    val wrapped: Seq[WrappedMasterKey]
+)
 
 /**
  * A master key of a write. ''Crosses the wire'' within its scope.

@@ -5,17 +5,17 @@ import java.security.SecureRandom
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors}
-import io.pmeparquet.keys.{KeyBroker, KeyBrokers, KeyGrants, KeySource, Kms, KmsSettings, KmsSource, KmsUse}
-import io.pmeparquet.kms.{HadoopKmsClient, KmsAccess}
+import io.pmeparquet.keys.{KeyBrokers, KeyGrants, Kms, KmsSource, KmsUse}
 import io.pmeparquet.material.JobKeks
 import io.pmeparquet.options.OrcReadSettings
 import io.pmeparquet.parquet.scope.{ScopeRegistry, Scopes}
 
 /** Makes the scopes of ORC files on the driver, and finds them by id. */
 object OrcScopes {
+  import OrcAccess.{isHadoop, localKeysOf, openedKms}
 
   /** What opens the master keys of a table. Two that are equal lead to the same keys. */
-  private[keys] final case class Use(kms: KmsUse, wrapped: Seq[WrappedMasterKey])
+  private final case class Use(kms: KmsUse, wrapped: Seq[WrappedMasterKey])
 
   /**
    * The scope of a read. Reads with equal settings share one.
@@ -30,7 +30,8 @@ object OrcScopes {
       conf: Configuration
   ): OrcScope = {
     val own = Use(use, wrapped)
-    val fits = (orc: OrcScope) => orc.settings == settings && orc.opening != null && orc.opening.use == own
+    val fits = (orc: OrcScope) =>
+      orc.settings == settings && orc.opening != null && Use(orc.opening.kms, orc.opening.wrapped) == own
     ScopeRegistry.shared(fits) {
       val localKeys =
         localKeysOf(openedKms(use.settings, conf), use.settings, wrapped, None, settings.kekLifetimeMillis)
@@ -122,30 +123,6 @@ object OrcScopes {
 
   private val HadoopVersion = "hadoop:([0-9]{1,9}):.*".r
 
-  private def isHadoop(settings: KmsSettings) = settings.kind == "hadoop"
-
-  private[keys] def openedKms(settings: KmsSettings, conf: Configuration): Kms =
-    KmsAccess.open(
-      settings,
-      if (isHadoop(settings)) {
-        val own = new Configuration(conf)
-        own.setBoolean(HadoopKmsClient.OpensLocalKeys, true)
-        own
-      } else conf
-    )
-
-  private[keys] def localKeysOf(
-      kms: Kms,
-      settings: KmsSettings,
-      wrapped: Seq[WrappedMasterKey],
-      allowed: Option[Set[OrcKeyName]],
-      lifetimeMillis: Long
-  ): OrcLocalKeys = {
-    val made = new OrcLocalKeys(kms, isHadoop(settings), wrapped, allowed, lifetimeMillis)
-    ScopeRegistry.own(made)
-    made
-  }
-
   private def scope(
       use: Use,
       allowed: Option[Set[OrcKeyName]],
@@ -160,40 +137,11 @@ object OrcScopes {
       case Some(route) => OrcAccess.AtDriver(KeyBrokers.open(source, route, grants))
       case None => OrcAccess.AtKms(use.kms.settings, use.wrapped, allowed)
     }
-    new OrcScope(Scopes.newId(), settings, access, writing, new OrcOpening(source, use))
+    new OrcScope(Scopes.newId(), settings, access, writing, new OrcOpening(source, use.kms, use.wrapped))
   }
-
-  /** The scope with an id, if this JVM has it. */
-  private[keys] def find(id: String): Option[OrcScope] =
-    ScopeRegistry.live(id).collect { case orc: OrcScope => orc }
 
   private val DefaultBits = 128
 
   /** A write needs its keys until the job is done. */
   private val JobMillis = 7L * 24 * 3600 * 1000
-}
-
-/** How a scope gets keys in a JVM other than the one that made it. ''Crosses the wire'' with it. */
-private[keys] sealed trait OrcAccess extends Serializable {
-  def open(conf: Configuration, lifetimeMillis: Long): KeySource
-}
-
-private[keys] object OrcAccess {
-
-  /** `kms.callFrom=driver` */
-  final case class AtDriver(broker: KeyBroker) extends OrcAccess {
-    override def open(conf: Configuration, lifetimeMillis: Long): KeySource = broker
-  }
-
-  /** `kms.callFrom=executor`: then executors have master keys. */
-  final case class AtKms(
-      settings: KmsSettings,
-      wrapped: Seq[WrappedMasterKey],
-      allowed: Option[Set[OrcKeyName]]
-  ) extends OrcAccess {
-    override def open(conf: Configuration, lifetimeMillis: Long): KeySource = {
-      val kms = OrcScopes.openedKms(settings, conf)
-      new KmsSource(OrcScopes.localKeysOf(kms, settings, wrapped, allowed, lifetimeMillis), lifetimeMillis)
-    }
-  }
 }

@@ -11,6 +11,7 @@ import org.apache.orc.impl.{CryptoUtils, HadoopShims, KeyProvider, LocalKey}
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.parquet.scope.ScopeRegistry
 
 /**
  * START HERE. What ORC asks for keys: the provider of one scope. A key that this reader may not use is an exception of
@@ -21,7 +22,7 @@ private[orc] final class PmeKeyProvider(scopeId: String) extends KeyProvider {
   import PmeKeyProvider._
 
   // ORC keeps providers for as long as the JVM runs. Scopes, which hold keys, end earlier.
-  private def scope: OrcScope = OrcScopes.find(scopeId).getOrElse {
+  private def scope: OrcScope = OrcProviders.scope(scopeId).getOrElse {
     throw PmeErrors.kmsUnavailable(Where, "the read or write that this key belongs to has ended")
   }
 
@@ -80,11 +81,29 @@ private object NoScope extends KeyProvider {
   private def refuse(): Nothing = throw PmeErrors.orcProviderAlone
 }
 
-/** Has ORC make its providers for scopes one after the other. */
-private[keys] object OrcProviders {
+/** The provider of each scope, which ORC finds by its kind. */
+private[pmeparquet] object OrcProviders {
 
-  /** @throws io.pmeparquet.PmeException if ORC finds no provider of ours */
-  def prepare(kind: String, conf: Configuration): Unit = synchronized {
+  /** The value of `orc.key.provider` that leads ORC to a scope. */
+  def kindOf(scope: OrcScope): String = PmeKeyProviderFactory.Prefix + scope.id
+
+  /** What ORC asks for keys, for a caller that opens files itself. */
+  def of(scope: OrcScope): KeyProvider = new PmeKeyProvider(scope.id)
+
+  /** The scope with an id, if this JVM has it. */
+  private[keys] def scope(id: String): Option[OrcScope] =
+    ScopeRegistry.live(id).collect { case orc: OrcScope => orc }
+
+  /**
+   * Makes ORC's provider for a scope in this JVM. ORC keeps providers in a map that is not made for threads, and without a
+   * provider its reader would never stop trying.
+   *
+   * @throws io.pmeparquet.PmeException if ORC finds no provider of ours
+   */
+  def prepare(scope: OrcScope, conf: Configuration): Unit =
+    scope.prepareOnce(conf)(prepare(kindOf(scope), conf))
+
+  private def prepare(kind: String, conf: Configuration): Unit = synchronized {
     val own = new Configuration(conf)
     own.set(OrcConf.KEY_PROVIDER.getAttribute, kind)
     val thread = Thread.currentThread()
@@ -104,7 +123,7 @@ final class PmeKeyProviderFactory extends KeyProvider.Factory {
     if (kind == PmeKeyProviderFactory.Kind) NoScope
     else if (kind.startsWith(PmeKeyProviderFactory.Prefix)) {
       val id = kind.substring(PmeKeyProviderFactory.Prefix.length)
-      OrcScopes.find(id).foreach(_.useConf(conf))
+      OrcProviders.scope(id).foreach(_.useConf(conf))
       new PmeKeyProvider(id)
     } else null
 }
@@ -113,7 +132,5 @@ object PmeKeyProviderFactory {
 
   /** The value of `orc.key.provider` that users set. */
   val Kind = "pme"
-  private val Prefix = Kind + ":"
-
-  private[keys] def kindOf(scopeId: String): String = Prefix + scopeId
+  private[keys] val Prefix = Kind + ":"
 }

@@ -65,7 +65,7 @@ class PmeKeyProviderSuite extends FunSuite {
 
   test("ORC finds the provider of each read, and keys of its memory provider open") {
     val scope = reading(both)
-    val provider = providerOf(scope.providerKind)
+    val provider = providerOf(OrcProviders.kindOf(scope))
     for (key <- Seq(of128, of256)) {
       val made = memory.createLocalKey(key)
       assertEquals(
@@ -80,11 +80,11 @@ class PmeKeyProviderSuite extends FunSuite {
     val (one, other) = (reading(both), reading(use("pii" -> AesKey.random(128, random))))
     val made = memory.createLocalKey(of128)
     val opened = Seq(one, other, one).map(scope =>
-      providerOf(scope.providerKind).decryptLocalKey(of128, made.getEncryptedKey).getEncoded.toSeq
+      providerOf(OrcProviders.kindOf(scope)).decryptLocalKey(of128, made.getEncryptedKey).getEncoded.toSeq
     )
     assertEquals(opened.map(_ == made.getDecryptedKey.getEncoded.toSeq), Seq(true, false, true))
     assertEquals(
-      condition(providerOf(other.providerKind).decryptLocalKey(of256, made.getEncryptedKey)),
+      condition(providerOf(OrcProviders.kindOf(other)).decryptLocalKey(of256, made.getEncryptedKey)),
       "PME_KEY_DENIED"
     )
     Reference.reachabilityFence((one, other))
@@ -105,7 +105,7 @@ class PmeKeyProviderSuite extends FunSuite {
     val encrypted = memory.createLocalKey(of128).getEncryptedKey
     val none = use("other" -> pii)
     def asked(scope: OrcScope) = {
-      val found = providerOf(scope.providerKind).decryptLocalKey(of128, encrypted)
+      val found = providerOf(OrcProviders.kindOf(scope)).decryptLocalKey(of128, encrypted)
       Reference.reachabilityFence(scope)
       found
     }
@@ -122,7 +122,8 @@ class PmeKeyProviderSuite extends FunSuite {
     val short = reading(use("pay@3" -> pii), masks = true)
     assertEquals(
       condition(
-        providerOf(short.providerKind).decryptLocalKey(of256, memory.createLocalKey(of256).getEncryptedKey)
+        providerOf(OrcProviders.kindOf(short))
+          .decryptLocalKey(of256, memory.createLocalKey(of256).getEncryptedKey)
       ),
       "PME_KEY_METADATA"
     )
@@ -148,7 +149,7 @@ class PmeKeyProviderSuite extends FunSuite {
 
   test("a write makes local keys that ORC's memory provider opens, under its own master keys only") {
     val scope = OrcScopes.forWrite(both, Nil, Seq("pii", "pay@3"), None, conf)
-    val provider = providerOf(scope.providerKind)
+    val provider = providerOf(OrcProviders.kindOf(scope))
     for ((name, key, bits) <- Seq(("pii", of128, 128), ("pay@3", of256, 256))) {
       val current = provider.getCurrentKeyVersion(name)
       assertEquals((current.getKeyName, current.getVersion), (key.getKeyName, key.getVersion))
@@ -172,7 +173,7 @@ class PmeKeyProviderSuite extends FunSuite {
   test("a write under two versions of a key uses the one that each column names") {
     val versions = use("k@1" -> pii, "k" -> pay)
     val scope = OrcScopes.forWrite(versions, Nil, Seq("k@1", "k"), None, conf)
-    val provider = providerOf(scope.providerKind)
+    val provider = providerOf(OrcProviders.kindOf(scope))
     assertEquals(Seq("k", "k@1").map(provider.getCurrentKeyVersion(_).getVersion), Seq(0, 1))
     Reference.reachabilityFence(scope)
   }

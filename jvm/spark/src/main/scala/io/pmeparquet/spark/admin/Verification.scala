@@ -9,12 +9,12 @@ import org.apache.spark.sql.types.{IntegerType, StringType}
 
 import io.pmeparquet.{Condition, PmeErrors}
 import io.pmeparquet.orc.{OrcUsage, OrcVerification}
-import io.pmeparquet.orc.keys.OrcScope
+import io.pmeparquet.orc.keys.{OrcProviders, OrcScope}
 import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.verify.{FileVerification, Finding, Opened, Sample, Unprotected, Verified}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ResultRows}
 import io.pmeparquet.spark.admin.seal.SealedGuard
-import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.options.{OrcResolver, ResolvedOptions}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**
@@ -116,7 +116,7 @@ object Verification {
     val all = (contents.live ++ (if (allFiles) contents.others else Nil)).sortBy(_.path)
     val checkpoints = contents.tables.flatMap(_.checkpoints).sortBy(_.path)
     val chosen = sample.of(all) ++ sample.of(checkpoints)
-    val orcKeys = if (resolved.namesKms) Some(resolved.orc().withoutColumns()) else None
+    val orcKeys = if (resolved.namesKms) Some(new OrcResolver(resolved, None).withoutColumns()) else None
     val verification = new OrcVerifying(new FileVerification(scope, sample), orcKeys)
     val step = Progress.step(session, "verifying", chosen.size, chosen.map(_.length).sum)
     step.begin()
@@ -197,7 +197,7 @@ private final class OrcVerifying(parquet: FileVerification, keys: Option[OrcScop
 
   private def ofOrc(path: Path, length: Long, conf: Configuration, goOn: () => Unit): Verified = {
     val name = path.toString
-    val done = OrcVerification.of(path, length, conf, keys.map(_.provider).orNull, goOn)
+    val done = OrcVerification.of(path, length, conf, keys.map(OrcProviders.of).orNull, goOn)
     val findings = done.findings.map { one =>
       Finding(name, one.stripe, one.column, condition = one.condition, message = one.problem)
     }

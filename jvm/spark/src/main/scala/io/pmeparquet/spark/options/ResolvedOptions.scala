@@ -2,7 +2,6 @@ package io.pmeparquet.spark.options
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.internal.SQLConf
@@ -30,7 +29,7 @@ import io.pmeparquet.options.{
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.spark.decode.VectorizedLink
 import io.pmeparquet.spark.keys.DriverRoute
-import io.pmeparquet.spark.session.{FormatName, SparkAccess}
+import io.pmeparquet.spark.session.SparkAccess
 
 /**
  * The options of one read, write or operation, and the settings that follow from them. Precedence: option of this read
@@ -261,30 +260,6 @@ private[spark] final class ResolvedOptions private (
   /** Whether a write with these options seals the table after its commit. */
   def sealsAfterWrite: Boolean = SnapshotSettings.sealsAfterWrite(values)
 
-  // Snapshots, stores, and ORC.
-
-  /** What the options say of snapshots. */
-  lazy val snapshots: SnapshotResolver = new SnapshotResolver(this)
-
-  /**
-   * The store of Xskipper's by which a read skips files. The read itself or its session names it, and never a stored
-   * definition: whoever makes a store can hide rows.
-   *
-   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the read accepts only what is signed
-   */
-  def xskipperStore: Option[StoreResolver] =
-    own.text(PmeOptions.XskipperStore).map(_.trim).filter(_.nonEmpty).map { directory =>
-      SnapshotSettings.of(values).requireUnsignedAllowed()
-      new StoreResolver(directory, this)
-    }
-
-  /**
-   * What the options say of ORC files.
-   *
-   * @param property wrapped master keys in a property of the table
-   */
-  def orc(property: Option[String] = None): OrcResolver = new OrcResolver(this, property)
-
   /** The property of tables in which options say that wrapped master keys are. A table's definition cannot say so. */
   def orcKeyProperty: Option[String] = own.text(PmeOptions.OrcKeyProperty).map(_.trim).filter(_.nonEmpty)
 }
@@ -304,48 +279,4 @@ private[spark] object ResolvedOptions {
     case insensitive: CaseInsensitiveMap[String @unchecked] => insensitive.originalMap
     case other => other
   }
-}
-
-/** The tables whose definitions the session trusts: `spark.datasource.pme-parquet.trustedTables`. ''Driver only.'' */
-private[spark] final class TrustedTables(session: SparkSession) {
-  private val conf = SparkAccess.sqlConf(session)
-
-  /** @param name catalog, database and table */
-  def contains(name: Seq[String]): Boolean = listed.exists { trusted =>
-    trusted.size == name.size && trusted.zip(name).forall { case (one, other) => isSame(one, other) }
-  }
-
-  private def isSame(one: String, other: String) =
-    if (conf.caseSensitiveAnalysis) one == other else one.equalsIgnoreCase(other)
-
-  private def listed: Seq[Seq[String]] =
-    conf.getAllConfs
-      .collect { case (name, value) if name.equalsIgnoreCase(TrustedTables.Setting) => value }
-      .flatMap(_.split(","))
-      .map(_.trim)
-      .filter(_.nonEmpty)
-      .map(parsed)
-      .toSeq
-
-  private def parsed(text: String): Seq[String] = {
-    def bad = PmeErrors.badOption(
-      PmeOptions.TrustedTables.name,
-      text,
-      "names of the form catalog.database.table, separated by commas"
-    )
-    val parts =
-      try session.sessionState.sqlParser.parseMultipartIdentifier(text)
-      catch { case _: ParseException => throw bad }
-    if (parts.size != TrustedTables.Parts) throw bad
-    parts
-  }
-}
-
-private[spark] object TrustedTables {
-  val Setting: String = FormatName.SessionPrefix + PmeOptions.TrustedTables.name
-  private val Parts = 3
-
-  /** The name as the setting takes it. */
-  def spelled(name: Seq[String]): String =
-    name.map(part => if (part.matches("\\w+")) part else s"`${part.replace("`", "``")}`").mkString(".")
 }

@@ -114,3 +114,18 @@ private[spark] final class StoreResolver(text: String, options: ResolvedOptions)
     new XskipperStore(directory, Scopes.forRead(options.kmsUse, accepting, options.conf), options.conf)
   }
 }
+
+private[spark] object StoreResolver {
+
+  /**
+   * The store of Xskipper's by which a read skips files. The read itself or its session names it, and never a stored
+   * definition: whoever makes a store can hide rows.
+   *
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the read accepts only what is signed
+   */
+  def of(options: ResolvedOptions): Option[StoreResolver] =
+    options.own.text(PmeOptions.XskipperStore).map(_.trim).filter(_.nonEmpty).map { directory =>
+      SnapshotSettings.of(options.values).requireUnsignedAllowed()
+      new StoreResolver(directory, options)
+    }
+}

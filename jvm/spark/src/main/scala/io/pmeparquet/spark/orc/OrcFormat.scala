@@ -14,7 +14,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.options.Masking
-import io.pmeparquet.orc.keys.OrcScope
+import io.pmeparquet.orc.keys.{OrcProviders, OrcScope}
 import io.pmeparquet.orc.tail.OpenedOrc
 import io.pmeparquet.orc.OrcAdmission
 import io.pmeparquet.spark.options.{Asker, FormatOrigin, OrcResolver, ResolvedOptions}
@@ -114,7 +114,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
   }
 
   private def resolver(session: SparkSession, options: Map[String, String]): OrcResolver =
-    ResolvedOptions.of(session, origin, options).orc(state.masterKeys)
+    new OrcResolver(ResolvedOptions.of(session, origin, options), state.masterKeys)
 
   private def scopeOf(session: SparkSession, options: Map[String, String]): OrcScope =
     resolver(session, options).read(state.isSparks)
@@ -128,7 +128,11 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
     val options = ResolvedOptions.spelled(parameters)
     val scope = scopeOf(session, options)
     OrcSchema.infer(session, options, files, scope) { some =>
-      super.inferSchema(session, options + (OrcConf.KEY_PROVIDER.getAttribute -> scope.providerKind), some)
+      super.inferSchema(
+        session,
+        options + (OrcConf.KEY_PROVIDER.getAttribute -> OrcProviders.kindOf(scope)),
+        some
+      )
     }
   }
 
@@ -200,7 +204,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
 
 private object OrcFormat {
   private def prepare(conf: Configuration, scope: OrcScope): Unit = {
-    conf.set(OrcConf.KEY_PROVIDER.getAttribute, scope.providerKind)
+    conf.set(OrcConf.KEY_PROVIDER.getAttribute, OrcProviders.kindOf(scope))
     // A file is what its end says, and not what its first part says.
     conf.unset(OrcConf.MAX_FILE_LENGTH.getAttribute)
   }
@@ -217,7 +221,7 @@ private object OrcSchema {
       scope: OrcScope
   )(spark: Seq[FileStatus] => Option[StructType]): Option[StructType] = {
     val conf = SparkAccess.hadoopConf(session, options)
-    scope.prepareProvider(conf)
+    OrcProviders.prepare(scope, conf)
     val sqlConf = SparkAccess.sqlConf(session)
     val merges = new OrcOptions(options, sqlConf).mergeSchema
     val opened = if (merges) files else files.find(_.getLen > 0).toSeq

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.orc.OrcUtils
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.columns.{ColumnKeys, KeyPlan}
-import io.pmeparquet.orc.keys.OrcScope
+import io.pmeparquet.orc.keys.{OrcProviders, OrcScope}
 import io.pmeparquet.orc.OrcColumns
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.options.OrcResolver
@@ -47,7 +47,7 @@ private[orc] final class OrcWrite private (
     val factory = spark
     made.fold(factory) { scope =>
       val conf = job.getConfiguration
-      conf.set(OrcConf.KEY_PROVIDER.getAttribute, scope.providerKind)
+      conf.set(OrcConf.KEY_PROVIDER.getAttribute, OrcProviders.kindOf(scope))
       conf.set(OrcConf.ENCRYPTION.getAttribute, encrypt)
       val table = WriteRules.tableDirectory(FileOutputFormat.getOutputPath(job))
       new OrcOutputFactory(factory, scope, encrypt, keys, caseSensitive, table)
@@ -147,8 +147,8 @@ private final class OrcOutputFactory(
     PmeSparkException.translated {
       val conf = context.getConfiguration
       val isSet = conf.get(OrcConf.ENCRYPTION.getAttribute) == encrypt &&
-        conf.get(OrcConf.KEY_PROVIDER.getAttribute) == scope.providerKind
-      scope.prepareProvider(conf)
+        conf.get(OrcConf.KEY_PROVIDER.getAttribute) == OrcProviders.kindOf(scope)
+      OrcProviders.prepare(scope, conf)
       if (!isSet)
         throw new IllegalStateException("internal error: this task does not have the keys of its write")
       // A streaming sink does not tell the format its partition columns: only the directories show them.

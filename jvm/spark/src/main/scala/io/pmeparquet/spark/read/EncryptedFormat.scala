@@ -13,7 +13,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.decode.RowPredicate
-import io.pmeparquet.spark.options.{FormatOrigin, PreparedWrite, ResolvedOptions}
+import io.pmeparquet.spark.options.{FormatOrigin, PreparedWrite, ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.{FilesLabel, SealState, WriteSeal}
 
@@ -173,7 +173,7 @@ abstract class EncryptedFormat private[spark] (private val state: FormatState)
       hadoopConf
     )
     val seal = SealState.broadcast(session, state.sealState, hadoopConf)(
-      resolved.snapshots.settings,
+      new SnapshotResolver(resolved).settings,
       sessionRules.install()
     )
     val admission = ParquetSplitAdmission(session, hadoopConf, scope, requiredSchema, seal)

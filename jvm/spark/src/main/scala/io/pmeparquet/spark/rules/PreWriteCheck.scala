@@ -26,7 +26,7 @@ import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.job.TableFiles
-import io.pmeparquet.spark.options.{PreparedWrite, ResolvedOptions}
+import io.pmeparquet.spark.options.{OrcResolver, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.{EncryptedFileScan, EncryptedFormat}
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName, PmeSparkException, SparkAccess}
@@ -110,7 +110,8 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     for (name <- options.orcKeyProperty)
       if (
         table.properties.contains(name) && FormatOptions.ofTable(table).ours &&
-        !session.sessionState.catalog.tableExists(table.identifier) && !options.orc().namesMasterKeys
+        !session.sessionState.catalog
+          .tableExists(table.identifier) && !new OrcResolver(options, None).namesMasterKeys
       ) throw PmeErrors.orcKeysOfNewTable(table.identifier.unquotedString, name)
   }
 

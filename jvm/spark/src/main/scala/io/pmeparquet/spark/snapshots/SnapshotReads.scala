@@ -23,7 +23,7 @@ import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 private[spark] final class SnapshotReads(resolved: ResolvedOptions) {
   import SnapshotReads._
 
-  private def snapshots: SnapshotResolver = resolved.snapshots
+  private lazy val snapshots = new SnapshotResolver(resolved)
   private val remembered = SessionSnapshots.of(resolved.session)
 
   /**

@@ -126,7 +126,7 @@ private[spark] object StoreSkipping {
    * uses none, because the values of a store are not what it shows.
    */
   def of(options: ResolvedOptions, schema: StructType, partitions: StructType): Option[StoreSkipping] =
-    options.xskipperStore.filter(_ => options.masking.isEmpty).map { store =>
+    StoreResolver.of(options).filter(_ => options.masking.isEmpty).map { store =>
       new StoreSkipping(new ReadFilters(options, schema, partitions), schema, store)
     }
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.CollectionAccumulator
 
 import io.pmeparquet.parquet.write.{WriteRules, WrittenFooter}
-import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.PmeErrors
 
 /** Whether a write seals the table after its commit. ''Driver only.'' */
@@ -33,7 +33,7 @@ private[spark] object WriteSeal {
    * @throws io.pmeparquet.PmeException if the table is sealed, and the write cannot seal it
    */
   def isNeeded(options: ResolvedOptions, path: Path): Boolean = {
-    val snapshots = options.snapshots
+    val snapshots = new SnapshotResolver(options)
     val candidates = TableDirectories.of(path, isFile = false)
     val sealedTable =
       (if (snapshots.settings.location.isDefined) candidates.takeRight(1) else candidates)

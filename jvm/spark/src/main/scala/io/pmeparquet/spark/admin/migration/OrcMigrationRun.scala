@@ -20,7 +20,7 @@ import io.pmeparquet.parquet.copy.InPlaceManifest
 import io.pmeparquet.parquet.files.{Found, OwnFiles, ResumableTable, StagedTable}
 import io.pmeparquet.spark.admin.{Refusal, WritePlan}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
-import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
+import io.pmeparquet.spark.options.{OptionOrigin, OrcResolver, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedFileFormat
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
@@ -114,7 +114,8 @@ private[migration] final class OrcMigrationRun(
     refusePositions()
     val found = OrcSource.of(session, source, readOptions, readConf)
     refuseWithin(found)
-    val scope = ResolvedOptions.ofFrame(session, readOptions).orc(found.property).read(isSparks = false)
+    val scope =
+      new OrcResolver(ResolvedOptions.ofFrame(session, readOptions), found.property).read(isSparks = false)
     // The session may say so as well.
     if (scope.settings.acceptsRefusals)
       throw PmeErrors.masksNotMigrated(s"${PmeOptions.OrcMasks.name} or deniedColumns")

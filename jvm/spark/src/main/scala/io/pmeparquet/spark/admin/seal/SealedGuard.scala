@@ -11,7 +11,7 @@ import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.verify.Finding
 import io.pmeparquet.snapshot.{SealedFiles, SnapshotDirectory, TableSnapshots, Version}
 import io.pmeparquet.spark.admin.job.{FileJob, TableFiles}
-import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.snapshots.{SealedTable, SessionSnapshots, SnapshotReads}
 
 /**
@@ -69,7 +69,7 @@ private[admin] final class SealedGuard(options: ResolvedOptions) {
 
   /** The lists and indexes of the snapshot, by their digests: this needs none of their keys. */
   private def ownFiles(table: SealedTable): Seq[Finding] = {
-    val directory = options.snapshots.directory(table.directory)
+    val directory = new SnapshotResolver(options).directory(table.directory)
     val (named, location) = (table.directory.toString, directory.path.toString)
     val parts = table.snapshot.version.manifest.parts
     FileJob
@@ -127,7 +127,7 @@ private[admin] object SealedGuard {
 
   /** The table of a path, if it is sealed. */
   def sealedTableOf(options: ResolvedOptions, path: Path): Option[Path] = {
-    val snapshots = options.snapshots
+    val snapshots = new SnapshotResolver(options)
     Some(TableFiles.tableOf(path, snapshots.conf)).filter(snapshots.directory(_).versions.nonEmpty)
   }
 

@@ -13,7 +13,7 @@ import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnaps
 import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
-import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.snapshots.SessionSnapshots
 
 /**
@@ -25,7 +25,7 @@ import io.pmeparquet.spark.snapshots.SessionSnapshots
 private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
   private val session = options.session
   private val conf = options.newHadoopConf()
-  private val snapshots = options.snapshots
+  private val snapshots = new SnapshotResolver(options)
   private val table = TableFiles.qualified(path, conf)
   private lazy val directory = snapshots.directory(table)
   private lazy val reader = snapshots.ownSnapshots(directory)

@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.snapshot.{Expiry, Version}
 import io.pmeparquet.spark.admin.job.{Progress, ResultRows, TableFiles}
-import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshots.SessionSnapshots
 import io.pmeparquet.PmeErrors
@@ -36,7 +36,7 @@ object SnapshotVersions {
           "Give a number of versions, at least 1."
         )
       val conf = SparkAccess.hadoopConf(session, options)
-      val resolved = ResolvedOptions.ofFrame(session, options).snapshots
+      val resolved = new SnapshotResolver(ResolvedOptions.ofFrame(session, options))
       val table = TableFiles.qualified(path, conf)
       SealedGuard.requireTable(table, conf)
       val snapshots = resolved.ownSnapshots(resolved.directory(table))
@@ -56,7 +56,7 @@ object SnapshotVersions {
   /** All versions with verified seals, the newest first; none for a table that is not sealed, unless the options require it. */
   private[admin] def all(session: SparkSession, path: String, options: Map[String, String]): Seq[Version] = {
     val conf = SparkAccess.hadoopConf(session, options)
-    val resolved = ResolvedOptions.ofFrame(session, options).snapshots
+    val resolved = new SnapshotResolver(ResolvedOptions.ofFrame(session, options))
     val table = TableFiles.qualified(path, conf)
     SealedGuard.requireTable(table, conf)
     val directory = resolved.directory(table)

@@ -15,7 +15,7 @@ import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.xskipper.{ExportedType, FileId, StoreKeys, StoreShape, StoreWriter, StoredType}
 import io.pmeparquet.spark.admin.job.{Progress, TableFiles}
-import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -77,7 +77,7 @@ private final class XskipperExport(
     options: Map[String, String]
 ) {
   private val conf = SparkAccess.hadoopConf(session, options)
-  private val snapshots = ResolvedOptions.ofFrame(session, options).snapshots
+  private val snapshots = new SnapshotResolver(ResolvedOptions.ofFrame(session, options))
   private val table = TableFiles.qualified(path, conf)
   private val store = TableFiles.qualified(target, conf)
   private val reader = snapshots.snapshots(snapshots.directory(table))
