@@ -57,7 +57,7 @@ final class AzureApi extends CloudKms {
       case 401:
         throw refusesToken();
       case 403:
-        // What stands before the vault may forbid as well, and that is no word about a key.
+        // A proxy before the vault may forbid as well, which says nothing about a key.
         if (code == null) {
           throw strange(answer, null);
         }

@@ -75,7 +75,7 @@ public abstract class CloudKms {
         kms + " gave an answer with status " + answer.status() + " that is not from " + service, cause);
   }
 
-  /** The bytes of a field, of which there is at least one. */
+  /** The bytes of a field, which must not be empty. */
   public byte[] bytesIn(KmsRest.Answer answer, Base64.Decoder decoder, String... path) {
     String text = answer.text(path);
     byte[] bytes;

@@ -35,7 +35,7 @@ private[pmeparquet] final class DriverOptionReader(
 
   /**
    * What parquet-java passes to a client as its access token. parquet-java puts the token itself into the Hadoop
-   * configuration. Only there it may stand in plain text.
+   * configuration. Only there it may be plain text.
    */
   def accessToken: Secret = values.find(PmeOptions.AccessToken) match {
     case None => new Secret(PmeOptions.AccessToken.default.get)
