@@ -67,6 +67,9 @@ HOSTILE = {
     "many booleans": (container(items("boolean"), number(MANY) + b"\x01"), "while it was read"),
     "other codec": (container(items("int"), b"", codec="snappy"), "codec"),
     "cut": (container(items("int"), number(0))[:-20], "cut"),
+    "block cut": (container(items("int"), deflated(number(0))[:-1], codec="deflate"), "damaged"),
+    "block with more": (container(items("int"), deflated(number(0)) + b"more", codec="deflate"), "damaged"),
+    "number without end": (b"Obj\x01" + b"\xff" * 40, "cut or damaged"),
 }
 
 
@@ -82,6 +85,43 @@ def test_rows_of_a_block_longer_than_a_row_may_be_are_all_read(tmp_path: Path) -
     written.metadata(tmp_path, **written.snapshot())
     written.manifest(tmp_path, *(f"s3://other/{at:0500}.parquet" for at in range(5000)))
     assert "5,000 files that are not below" in unread(pme.iceberg.check(tmp_path), "metadata/a-m0.avro")
+
+
+def test_a_data_file_whose_header_has_a_name_that_is_no_text_is_plaintext(tmp_path: Path) -> None:
+    written.metadata(tmp_path, **written.snapshot())
+    schema = b'{"type": "record", "name": "rows", "fields": []}'
+    entries = (b"\xff\xfe", b"", b"avro.schema", schema)
+    header = number(2) + b"".join(number(len(part)) + part for part in entries) + number(0) + bytes(16)
+    written.put(tmp_path, "data/a.avro", b"Obj\x01" + header)
+    found = pme.iceberg.check(tmp_path).findings
+    assert ("plaintext file", "high") in {(one.kind, one.severity) for one in found if one.file == "data/a.avro"}
+
+
+def test_names_of_directories_count_also_above_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    columns = [{"id": 2, "name": "ssn", "type": "string"}]
+    spec = [{"spec-id": 0, "fields": [{"source-id": 2, "field-id": 1000, "name": "ssn", "transform": "identity"}]}]
+    schemas = [{"type": "struct", "fields": columns}]
+    written.metadata(tmp_path, **{"schemas": schemas, "partition-specs": spec}, **written.snapshot())
+    written.put(tmp_path, "data/ssn=123/a.bin", b"what is it?")
+    found = pme.iceberg.check(tmp_path).findings
+    assert {(one.kind, one.severity) for one in found if one.file.startswith("data/ssn")} == {
+        ("partition value", "high"),
+        ("not looked at", "unread"),
+    }
+
+
+def test_many_files_that_cannot_be_read_do_not_crowd_out_what_is_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pme_parquet._checks.results.MOST", 5)
+    written.metadata(tmp_path, **written.snapshot())
+    for at in range(20):
+        written.put(tmp_path, f"data/{at}.bin", b"what is it?")
+    written.data(tmp_path, "data/z.parquet")
+    found = pme.iceberg.check(tmp_path).findings
+    assert [one.file for one in found if one.kind == "plaintext file"] == ["data/z.parquet"]
+    assert sum(one.kind == "not looked at" and one.file != "" for one in found) == 5
+    assert "more than 5 findings" in unread(pme.iceberg.check(tmp_path), "")
 
 
 def test_metadata_counts_only_in_its_directory(tmp_path: Path) -> None:

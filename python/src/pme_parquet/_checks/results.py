@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,6 +49,7 @@ class Findings:
     def __init__(self) -> None:
         self._found: dict[CheckFinding, None] = {}
         self._seen: set[tuple[str, str, str, str]] = set()
+        self._counts: Counter[str] = Counter()
         self._full = False
 
     def add(self, kind: str, severity: Severity, file: str, what: str, *columns: str) -> None:
@@ -59,8 +61,10 @@ class Findings:
                 continue
             self._seen.add(key)
             made = CheckFinding(kind, severity, printable(column), path_shown(file), what)
-            if len(self._found) < MOST:
+            # Each severity has room of its own: faults of one kind do not crowd out what is worse.
+            if self._counts[severity] < MOST:
                 self._found[made] = None
+                self._counts[severity] += 1
             else:
                 self._full = True
                 self._seen.clear()
@@ -74,7 +78,10 @@ class Findings:
         order = ("high", "low", "unread", "note")
         found: Iterable[CheckFinding] = self._found
         if self._full:
-            found = (*found, CheckFinding("not looked at", "unread", "", "", f"more than {MOST:,} findings"))
+            found = (
+                *found,
+                CheckFinding("not looked at", "unread", "", "", f"more than {MOST:,} findings of one severity"),
+            )
         return tuple(sorted(found, key=lambda one: (order.index(one.severity), one.kind, one.column, one.file)))
 
 

@@ -237,6 +237,7 @@ _KINDS = {
 }
 # Groups have the options for these.
 _GROUPED = ("SparkSession", "KmsLike", "Encryption", "Sample", "AnyIndex", "ColumnKeys")
+_METAVARS = {"signing": "NAME", "location": "DIR", "expect": "STATE"}
 _OTHER_NAMES = {"signing": "signing_key", "aliases": "names"}
 
 
@@ -278,7 +279,8 @@ class _Derived:
         else:
             # A flag that is off by default has no opposite.
             names = (self.option,) if default is False else ()
-            info = typer.Option(*names, metavar=self._kind.metavar, help=f"{text} {self._kind.help}".rstrip())
+            metavar = self._kind.metavar or _METAVARS.get(self.parameter.name)
+            info = typer.Option(*names, metavar=metavar, help=f"{text} {self._kind.help}".rstrip())
         typed = self._kind.typed | None if default is None else self._kind.typed
         return _parameter(self.name, Annotated[typed, info], default)
 

@@ -54,7 +54,7 @@ class IndexChoice:
         ),
     ] = field(default_factory=list)
     bloom_fpp: Annotated[
-        float | None, _of_index(f"For all --bloom: {help_of(Bloom, 'fpp')} [default: 0.01]", "SHARE")
+        float | None, _of_index(f"{help_of(Bloom, 'fpp')} For all --bloom. [default: 0.01]", "SHARE")
     ] = None
     value_list: Annotated[
         list[str],
@@ -64,7 +64,7 @@ class IndexChoice:
         ),
     ] = field(default_factory=list)
     value_list_max: Annotated[
-        int | None, _of_index(f"For all --value-list: {help_of(ValueList, 'max')} [default: 64]", "N")
+        int | None, _of_index(f"{help_of(ValueList, 'max')} For all --value-list. [default: 64]", "N")
     ] = None
     index_key: Annotated[
         list[str],

@@ -51,8 +51,8 @@ def inspect(
     Args:
         path: a file, or a directory with its partitions; a local path, or a URL of any file system that fsspec
             supports. Hadoop's `s3a://` is read as `s3://`.
-        storage_options: credentials and endpoints for fsspec; by default its packages find their own. `pme.env(…)` and
-            `pme.file(…)` stand for secrets.
+        storage_options: options of fsspec: credentials and endpoints; by default its packages find their own. Secrets
+            may be references, as `pme.env` makes them.
         spark: a classic session, whose settings of file systems are used if there are no `storage_options`. No job
             runs, except those by which the session's own Delta reads the log of a table that `deltalake` cannot read. A
             setting that cannot be applied is an error.

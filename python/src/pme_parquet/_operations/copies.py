@@ -163,7 +163,7 @@ def encrypt(  # noqa: PLR0913 as above
         target: a new or empty directory; none with `in_place`.
         enc: how to encrypt the files.
         kms: the KMS of encrypted files of the source; by default that of `enc`. For a copy only.
-        in_place: whether the encrypted files replace the plaintext files.
+        in_place: whether the encrypted files replace the plaintext files, each after its copy is verified.
         options: options for reading the source. With `in_place`, options that also apply to writing, such as
             `algorithm`, are refused.
         progress: whether to show progress; by default on a terminal and in a notebook.

@@ -186,7 +186,7 @@ def migrate_orc(  # noqa: PLR0913 source and target, their keys, and what is ask
         bloom_filters: whether columns with Bloom filters in ORC get Bloom filters.
         seal: whether to seal the target at the end (`pme.seal`). If the call stops after the target has appeared, seal
             the target with `pme.seal`: the same call would say that it is not empty.
-        signing: the key to sign the seal with.
+        signing: the key to sign the seal with; only with `seal`.
         dry_run: whether to only plan, and write nothing. Footers are opened with their keys.
         progress: whether to show progress; by default on a terminal and in a notebook.
 

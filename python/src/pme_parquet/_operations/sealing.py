@@ -125,7 +125,8 @@ def seal(  # noqa: PLR0913 what to seal, with which keys, and where
         path: the table's directory, with its partitions.
         kms: the KMS of the master keys and of the signing key; by default that of the session.
         options: options for reading. What they refuse, for example plaintext files, is not sealed.
-        signing: the name of the signing key in the KMS. Without it, the seal is an HMAC.
+        signing: the name of the signing key in the KMS. Without it, the seal is an HMAC under the footer's master key,
+            which readers can forge.
         verify_key: a reference to the public key (PEM) that the version before must be signed with; by default that of
             `signing`.
         index: indexes for skipping files: `MinMax`, `ValueList`, `Bloom`, `IndexClass`. An empty list for none; by

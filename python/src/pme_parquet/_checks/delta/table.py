@@ -102,8 +102,8 @@ class _Table:
 
     def _with_shared(self, file: DataFile) -> DataFile:
         shared, columns = self._shared.setdefault, file.columns
-        plain, sealed = (shared(names, names) for names in (columns.plain, columns.sealed))
-        return replace(file, columns=replace(columns, plain=plain, sealed=sealed))
+        plain, sealed, bounds = (shared(names, names) for names in (columns.plain, columns.sealed, file.bounds))
+        return replace(file, bounds=bounds, columns=replace(columns, plain=plain, sealed=sealed))
 
     def _documents(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Checkpoints first: a log that was cleaned begins with one."""

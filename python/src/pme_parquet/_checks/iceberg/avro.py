@@ -29,7 +29,13 @@ _DEPTH = 16
 _MAGIC = b"Obj\x01"
 # Of the specification, "Object Container Files".
 _SYNC = {"name": "sync", "type": {"name": "Sync", "type": "fixed", "size": 16}}
-_META = {"name": "meta", "type": {"type": "map", "values": "bytes"}}
+# A map has the same bytes, but fastavro fails at a name that is no text.
+_ENTRY = {
+    "name": "Entry",
+    "type": "record",
+    "fields": [{"name": "key", "type": "bytes"}, {"name": "value", "type": "bytes"}],
+}
+_META = {"name": "meta", "type": {"type": "array", "items": _ENTRY}}
 _HEADER = parse_schema(
     {
         "name": "Header",
@@ -72,9 +78,10 @@ class Container:
         self._length, self._from = len(content), io.BytesIO(content)
         header = self._next(_HEADER)
         self._sync = header["sync"]
-        self._codec = header["meta"].get("avro.codec", b"null")
+        meta = {entry["key"]: entry["value"] for entry in header["meta"]}
+        self._codec = meta.get(b"avro.codec", b"null")
         try:
-            self._schema = json.loads(header["meta"].get("avro.schema", b""))
+            self._schema = json.loads(meta.get(b"avro.schema", b""))
         except (ValueError, RecursionError):
             raise UnreadableError("its schema is not JSON") from None
         name = self._schema.get("name") if isinstance(self._schema, dict) else None
@@ -107,9 +114,11 @@ class Container:
             return schemaless_reader(self._from, schema, None)
         except EOFError:
             raise UnreadableError("it is cut") from None
+        except Exception:  # noqa: BLE001 fastavro fails in many ways at bytes that are none of Avro's
+            raise UnreadableError("it is cut or damaged") from None
 
     def _unpacked(self, packed: bytes, most: int) -> bytes:
-        content = packed
+        content, unpacking = packed, None
         if self._codec == b"deflate":
             unpacking = zlib.decompressobj(-zlib.MAX_WBITS)
             content = unpacking.decompress(packed, most + 1)
@@ -117,6 +126,8 @@ class Container:
             raise UnreadableError("it is compressed with a codec that this does not read")
         if len(content) > most:
             raise UnreadableError("a block of it is too long, or all of them")
+        if unpacking is not None and (not unpacking.eof or unpacking.unused_data):
+            raise UnreadableError("a block of it is damaged")
         return content
 
 

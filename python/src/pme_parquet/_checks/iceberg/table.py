@@ -24,7 +24,7 @@ from pme_parquet._storage import UnreadableError, is_checksums, shown, storage
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pme_parquet._access import Access
     from pme_parquet._checks.iceberg.metadata import Metadata
@@ -200,7 +200,7 @@ class _Search:
         findings: Findings,
         names: metadata.Names,
         versions: Sequence[Metadata],
-        here: Collection[str],
+        here: set[str],
         looked: Sequence[TableFile],
     ) -> None:
         self._findings, self._versions, self._here, self._looked = findings, versions, here, looked
@@ -213,10 +213,11 @@ class _Search:
         """Adds all findings."""
         for file in self._looked:
             self._file(file)
-            # A file of checksums is in the directory of the file that it is about.
-            for name in partition_names(file.file) if file.what != "other" else ():
+        # A file of checksums is in the directory of the file that it is about. One that cannot be read has its name.
+        for place in self._here - {file.file for file in self._looked if file.what == "other"}:
+            for name in partition_names(place):
                 if name in self._partitions:
-                    self._partition(file.file, name, "in names of directories")
+                    self._partition(place, name, "in names of directories")
         self._table()
 
     def _partition(self, file: str, name: str, place: str) -> None:

@@ -36,17 +36,18 @@ abstract class KmsOptionReader(conf: Configuration) {
     def unusable(why: String, cause: Throwable) = PmeErrors.kmsUnavailable(where, why, cause)
     try {
       val fs = file.getFileSystem(conf)
-      val status = fs.getFileStatus(file)
-      if (status.isDirectory) throw PmeErrors.fileIsDirectory(where)
-      val length = status.getLen
-      if (length > KmsOptionReader.MaxFileBytes)
-        throw unusable(s"it is $length bytes long, too long for a file of keys or certificates", null)
+      if (fs.getFileStatus(file).isDirectory) throw PmeErrors.fileIsDirectory(where)
       val stream = fs.open(file)
-      try {
-        val bytes = new Array[Byte](length.toInt)
-        stream.readFully(0, bytes)
-        new FileContent(bytes)
-      } finally stream.close()
+      // Some file systems do not know how long it is.
+      val bytes =
+        try stream.readNBytes(KmsOptionReader.MaxFileBytes + 1)
+        finally stream.close()
+      if (bytes.length > KmsOptionReader.MaxFileBytes)
+        throw unusable(
+          s"it is longer than ${KmsOptionReader.MaxFileBytes} bytes, too long for a file of keys or certificates",
+          null
+        )
+      new FileContent(bytes)
     } catch {
       case missing: FileNotFoundException => throw unusable("there is no such file", missing)
       case failed: IOException => throw unusable("it cannot be read", failed)

@@ -59,9 +59,7 @@ final class InPlaceRun private (
    */
   def end(complete: Boolean, conf: Configuration): Unit = RunDirectory.tidy(hidden) {
     // If another run has ended this one, everything else belongs to the other.
-    val isLast = complete && own.isRunning(conf)
-    own.delete(conf)
-    if (isLast) OwnFiles.delete(hidden, conf)
+    if (complete && own.isRunning(conf)) OwnFiles.delete(hidden, conf) else own.delete(conf)
   }
 }
 

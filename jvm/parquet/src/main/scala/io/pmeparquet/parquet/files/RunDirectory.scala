@@ -38,12 +38,13 @@ private[parquet] final class RunDirectory private (val path: Path, table: Path, 
   def in(name: String): Path = new Path(path, name)
 
   /**
-   * Creates it, with its mark. If the file system has locks, this process locks the mark until [[delete]]:
-   * [[RunDirectory.isLeft]] then recognizes a run that was killed. ''Driver only.''
+   * Creates it, with its mark. If the file system has locks, this process locks the mark of a directory beside a table
+   * until [[delete]]: [[RunDirectory.isLeft]] then recognizes a run that was killed. Where runs share the directory above,
+   * the next one removes this one anyway, and network file systems do not remove what somebody has open. ''Driver only.''
    */
   def begin(conf: Configuration): Unit = {
     OwnFiles.makeDirectory(path, conf)
-    try if (hasLocks(path, conf)) place(real(in(Mark))) else OwnFiles.create(in(Mark), conf).close()
+    try if (!ownsParent && hasLocks(path, conf)) place(real(in(Mark))) else OwnFiles.create(in(Mark), conf).close()
     catch {
       case failed: Throwable =>
         try delete(conf)
@@ -103,6 +104,20 @@ private[parquet] final class RunDirectory private (val path: Path, table: Path, 
 
   /** Removes it, and only warns if that fails. ''Driver only.'' */
   def end(conf: Configuration): Unit = tidy(path)(delete(conf))
+
+  /** Removes it after the work. If the work fails, its failure says what could not be removed. ''Driver only.'' */
+  def ending[A](conf: Configuration)(work: => A): A = {
+    val done =
+      try work
+      catch {
+        case failed: Throwable =>
+          try delete(conf)
+          catch { case NonFatal(more) => failed.addSuppressed(more) }
+          throw failed
+      }
+    end(conf)
+    done
+  }
 
   /**
    * Removes it and its content. A task that nobody waits for may create a file meanwhile. If the task ends after the mark

@@ -33,6 +33,9 @@ abstract class StagedTable private[files] (val target: Path, private[files] val 
   /** Ends the run, published or not. What is left goes, as far as no later run needs it. ''Driver only.'' */
   def end(conf: Configuration): Unit = run.end(conf)
 
+  /** As [[end]], after the work; if that fails, its failure says what could not be removed. */
+  def ending[A](conf: Configuration)(work: => A): A = run.ending(conf)(work)
+
   /**
    * Puts the table in its place.
    *

@@ -68,7 +68,7 @@ private[pmeparquet] object ConfigurationBroker extends Expiring {
       keks.sweep()
     }
   }
-  private val MaxOpened = 1000
+  private val MaxOpened = 10000
   private val opened = new RecentValues[String, Opened](MaxOpened, Long.MaxValue)
 
   ScopeRegistry.own(this)
@@ -78,7 +78,8 @@ private[pmeparquet] object ConfigurationBroker extends Expiring {
 
   /**
    * Answers a request for the key broker of a configuration. Brokers stay open until the application ends, since executors
-   * may keep them. ''Driver only.''
+   * may keep them; only an application with more configurations than are kept loses the one asked for longest ago.
+   * ''Driver only.''
    *
    * @param request as [[ConfigurationIdentity.requestOf]] makes it
    * @param own the configurations of the driver's sessions

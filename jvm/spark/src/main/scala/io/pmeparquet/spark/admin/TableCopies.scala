@@ -180,14 +180,14 @@ private final class TableCopy(
 
   /** Copies the files to the staged table, and publishes it. Discards everything if that fails. */
   private def publish(staged: CopiedTable, files: Seq[SourceFile])(job: => CopyTask): Copied =
-    try {
+    staged.ending(writeConf) {
       val tasks = FileJob.tasksFor(session, files.size, files.map(_.length).sum)
       val done =
         session.sparkContext.parallelize(files, files.size.min(tasks)).mapPartitions(job).collect()
       val all = done.map(_.made).reduce(_ + _)
       staged.publish(done.map(_.attempt).toSeq, all.files, writeConf)
       all
-    } finally staged.end(writeConf)
+    }
 
   /**
    * The files that a query would read, from Spark's own listing. This sets a schema, because Spark has no types for

@@ -153,7 +153,7 @@ private final class DeltaRules(session: SparkSession) {
       command.children.collect { case table: ResolvedTable => table }.flatMap(DeltaTable.of(_))
     else {
       val read = Seq("source", "query").flatMap(name => DeltaClasses.first(command, Seq(name)))
-      (command.productIterator.toSeq ++ command.children)
+      clonedBy(command) ++ (command.productIterator.toSeq ++ command.children)
         .collect { case one: AnyRef if !read.exists(_ eq one) => one }
         .flatMap {
           case Some(one: AnyRef) => Seq(one)
@@ -162,11 +162,18 @@ private final class DeltaRules(session: SparkSession) {
         .flatMap {
           case plan: LogicalPlan => plan.collect { case one => DeltaTable.of(one) }.flatten
           case table: Table if DeltaTable.isTable(table) => Seq(DeltaTable.ofTable(table))
-          // CLONE has the properties of its source, and makes directories before it opens the source's log.
-          case made: CatalogTable =>
-            Seq(new DeltaTable("new table", made.properties, made.schema, made.partitionColumnNames))
           case _ => Nil
         }
+    }
+
+  /** CLONE has the properties of its source, and makes directories before it opens the source's log. */
+  private def clonedBy(command: LogicalPlan): Seq[DeltaTable] =
+    DeltaClasses.first(command, Seq("query")) match {
+      case Some(Some(query: AnyRef)) if DeltaTable.isTable(query) =>
+        command.productIterator.toSeq.collect { case made: CatalogTable =>
+          new DeltaTable("new table", made.properties, made.schema, made.partitionColumnNames)
+        }
+      case _ => Nil
     }
 
   /** The table under the name, or else the one at the location: Delta replaces its metadata as well. */
