@@ -44,7 +44,9 @@ private[parquet] final class RunDirectory private (val path: Path, table: Path, 
    */
   def begin(conf: Configuration): Unit = {
     OwnFiles.makeDirectory(path, conf)
-    try if (!ownsParent && hasLocks(path, conf)) place(real(in(Mark))) else OwnFiles.create(in(Mark), conf).close()
+    try
+      if (!ownsParent && hasLocks(path, conf)) place(real(in(Mark)))
+      else OwnFiles.create(in(Mark), conf).close()
     catch {
       case failed: Throwable =>
         try delete(conf)

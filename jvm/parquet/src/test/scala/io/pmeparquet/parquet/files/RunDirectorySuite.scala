@@ -45,6 +45,29 @@ class RunDirectorySuite extends FunSuite {
     MeanwhileFileSystem.times.set(0)
   }
 
+  directory.test("the failure of the work says what could not be removed, and success only logs it") { root =>
+    val run = begun(root)
+    MeanwhileFileSystem.times.set(1000)
+    val failed = intercept[IllegalStateException](run.ending(conf)(throw new IllegalStateException("work")))
+    assertEquals(failed.getSuppressed.toSeq.map(_.getMessage.contains("could not be removed")), Seq(true))
+    MeanwhileFileSystem.times.set(1000)
+    assertEquals(run.ending(conf)(1), 1)
+    MeanwhileFileSystem.times.set(0)
+  }
+
+  directory.test("a run in a directory that runs share holds no file open") { root =>
+    val parent = Files.createDirectory(root.resolve("runs"))
+    val run = RunDirectory.in(new Path(parent.toUri), new Path("file", null, s"$root/table"))
+    run.begin(conf)
+    // Another process could not tell from its mark that this one is alive.
+    val channel = java.nio.channels.FileChannel
+      .open(parent.resolve(run.name).resolve("running"), java.nio.file.StandardOpenOption.WRITE)
+    try assert(channel.tryLock() != null)
+    finally channel.close()
+    run.delete(conf)
+    assert(!Files.exists(parent))
+  }
+
   directory.test("a run that is still going does not count as killed, and neither does one that has ended") {
     root =>
       val run = begun(root)
