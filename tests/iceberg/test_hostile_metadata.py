@@ -101,7 +101,8 @@ def test_names_of_directories_count_also_above_a_file_that_cannot_be_read(tmp_pa
     columns = [{"id": 2, "name": "ssn", "type": "string"}]
     spec = [{"spec-id": 0, "fields": [{"source-id": 2, "field-id": 1000, "name": "ssn", "transform": "identity"}]}]
     schemas = [{"type": "struct", "fields": columns}]
-    written.metadata(tmp_path, **{"schemas": schemas, "partition-specs": spec}, **written.snapshot())
+    more: dict[str, Any] = {"schemas": schemas, "partition-specs": spec}
+    written.metadata(tmp_path, **more, **written.snapshot())
     written.put(tmp_path, "data/ssn=123/a.bin", b"what is it?")
     found = pme.iceberg.check(tmp_path).findings
     assert {(one.kind, one.severity) for one in found if one.file.startswith("data/ssn")} == {
