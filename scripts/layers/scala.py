@@ -82,7 +82,7 @@ class Sources:
             if package is None:
                 continue
             defined = name.removeprefix(package).lstrip(".").split(".")[0]
-            modules = self._defining.get((package, defined)) or self._holding[package]
+            modules = {one.module for one in self._defining.get((package, defined), [])} or self._holding[package]
             if file.module not in modules and len(modules) == 1:
                 yield Use(place, name, file.module, *modules)
 
@@ -91,26 +91,18 @@ class Sources:
         for file in self.files:
             seen: set[str] = set()
             for found in _WORD.finditer(file.code):
-                places = self._places.get((file.package, found[0]), set())
-                if found[0] in seen or len(places) != 1 or file.place in places:
+                defining = self._defining.get((file.package, found[0]), [])
+                if found[0] in seen or len(defining) != 1 or file in defining:
                     continue
                 seen.add(found[0])
-                yield Use(f"{file.place}:{file.line(found.start())}", found[0], file.place, *places)
+                yield Use(f"{file.place}:{file.line(found.start())}", found[0], file.place, defining[0].place)
 
     @cached_property
-    def _places(self) -> dict[tuple[str, str], set[str]]:
-        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    def _defining(self) -> dict[tuple[str, str], list[Source]]:
+        found: dict[tuple[str, str], list[Source]] = defaultdict(list)
         for file in self.files:
-            for name in file.definitions:
-                found[file.package, name].add(file.place)
-        return found
-
-    @cached_property
-    def _defining(self) -> dict[tuple[str, str], set[str]]:
-        found: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for file in self.files:
-            for name in file.definitions:
-                found[file.package, name].add(file.module)
+            for name in set(file.definitions):
+                found[file.package, name].append(file)
         return found
 
     @cached_property
