@@ -153,6 +153,24 @@ def properties(job: Job) -> None:
     attempt(job, "no factory stream", lambda: started.start(place).awaitTermination())
 
 
+def catalog(job: Job) -> None:
+    """Change a table of the catalog that has a property which only its metastore knows, as Hive's tables have."""
+    job.sql(f"CREATE TABLE purged (id LONG, ssn STRING, sick BOOLEAN) USING delta {KEYS}, {SILENT})")
+    job.sql(f"INSERT INTO purged VALUES (1, '{CANARY}-1', true), (2, '{CANARY}-2', true), (3, '{CANARY}-3', true)")
+    state: Any = job.spark._jsparkSession.sessionState()
+    stored = state.catalog().externalCatalog()
+    table = stored.getTable("default", "purged")
+    count = sum(name.startswith("copy$default$") for name in dir(table))
+    fields = [getattr(table, f"copy$default${at}")() for at in range(1, count + 1)]
+    changed = table.properties().updated("external.table.purge", "TRUE")
+    stored.alterTable(table.copy(*(changed if field == table.properties() else field for field in fields)))
+    job.done["purged property"] = stored.getTable("default", "purged").properties().contains("external.table.purge")
+    job.note("purged delete", f"DELETE FROM purged WHERE ssn = '{CANARY}-1'")
+    job.note("purged update", "UPDATE purged SET sick = false WHERE id = 2")
+    merge = "MERGE INTO purged t USING (SELECT 3L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE"
+    job.note("purged merge", merge, "SELECT id, sick FROM purged")
+
+
 def operations(job: Job) -> None:
     """Change a table in every way, and keep where its secrets are readable."""
     more = ", 'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
@@ -267,7 +285,7 @@ COMMITTED = [
     "replace",
     "invented",
 ]
-PARTS = {part.__name__: part for part in (conditions, properties, concurrent, *CREATED, *OTHERS)}
+PARTS = {part.__name__: part for part in (conditions, properties, catalog, concurrent, *CREATED, *OTHERS)}
 
 
 def main() -> None:

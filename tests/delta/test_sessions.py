@@ -117,6 +117,12 @@ def test_a_table_does_not_choose_where_keys_go(ran: Ran, name: str) -> None:
         assert ran.refused(f"{name} {how}", "choose where keys")
 
 
+def test_a_property_that_only_the_metastore_has_refuses_no_change(ran: Ran) -> None:
+    assert ran.done["purged property"]
+    assert (ran.done["purged delete"], ran.done["purged update"]) == (["(1,)"], ["(1,)"])
+    assert ran.done["purged merge"] == ["(2, False)"]
+
+
 def test_a_table_keeps_its_keys(ran: Ran) -> None:
     for step in ("unset", "restore"):
         assert ran.refused(step, "keep the table's columns encrypted"), step
