@@ -10,7 +10,6 @@ import io.delta.storage.{CloseableIterator, LogStore}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.pmeparquet.spark.delta.{CommittedLog, LogStores}
 import io.pmeparquet.spark.session.PmeSparkException
 
 /**
@@ -19,7 +18,7 @@ import io.pmeparquet.spark.session.PmeSparkException
  * spark.delta.logStore.class=io.pmeparquet.delta.PmeLogStore
  * }}}
  * Delta writes every commit through it, whichever statement or call made it. So nothing gets into the log of a table with
- * keys that its guard does not know ([[io.pmeparquet.spark.delta.CommitGuard]]). `PmeExtensions` sets it.
+ * keys that its guard does not know ([[CommitGuard]]). `PmeExtensions` sets it.
  */
 final class PmeLogStore(initial: Configuration) extends LogStore(initial) {
   private val stores = TrieMap.empty[String, LogStore]

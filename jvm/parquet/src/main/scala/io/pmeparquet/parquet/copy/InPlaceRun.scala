@@ -12,8 +12,8 @@ import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.material.FlatJson
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.bytes.SmallText
-import io.pmeparquet.parquet.files.{FileReplacement, Found, OwnFiles, RunDirectory}
 import io.pmeparquet.parquet.scope.WriteScope
+import io.pmeparquet.parquet.storage.{FileReplacement, Found, OwnFiles, RunDirectory}
 
 /**
  * One run that encrypts the files of a table in place: a hidden directory within the table's, where tasks write, and

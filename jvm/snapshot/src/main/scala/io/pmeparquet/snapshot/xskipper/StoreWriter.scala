@@ -28,8 +28,8 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options.{FileSettings, WriteSettings}
-import io.pmeparquet.parquet.files.{FileReplacement, OwnFiles}
 import io.pmeparquet.parquet.scope.Scopes
+import io.pmeparquet.parquet.storage.{FileReplacement, OwnFiles}
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.parquet.write.FileEncryption
 import io.pmeparquet.snapshot.parts.PartKeys

@@ -36,7 +36,7 @@ import io.pmeparquet.PmeErrors
  * A function checks its arguments when Spark analyses the statement, and runs when Spark asks for its rows. ''Driver
  * only.''
  */
-private[spark] object TableFunctions {
+private[pmeparquet] object TableFunctions {
   type Function = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 
   private def all: Seq[Function] = Seq(rotate, keyUsage, verify, seal, snapshots, doctor)
@@ -71,7 +71,7 @@ private[spark] object TableFunctions {
   }
 
   /** A function that changes a table, with options and nothing else. */
-  private[spark] def changing[A](name: String, what: String, results: ResultRows[A])(
+  private[pmeparquet] def changing[A](name: String, what: String, results: ResultRows[A])(
       change: (SparkSession, String, Map[String, String]) => A
   ): Function =
     ofPath(name, s"_FUNC_(path, options => map) - $what", Seq(Path, Options), results) { arguments =>

@@ -126,7 +126,7 @@ private[spark] object OtherFormats extends Rule[LogicalPlan] {
  * plaintext, or not authenticated, and nobody would know. Settings of our formats (`spark.datasource.pme-parquet.*`) do not
  * count. ''Driver only.''
  */
-private[spark] final class ResolvedFactory(session: => SparkSession) {
+private[pmeparquet] final class ResolvedFactory(session: => SparkSession) {
   import ResolvedFactory._
 
   /** What the session asks for: names as they are spelt, and values. */

@@ -28,7 +28,7 @@ import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.options.{OrcResolver, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
-import io.pmeparquet.spark.read.{EncryptedFileScan, EncryptedFormat}
+import io.pmeparquet.spark.read.{EncryptedFileScan, EncryptedParquetFormat}
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.write.ColumnPlan
 import io.pmeparquet.PmeErrors
@@ -59,7 +59,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     val options = ResolvedOptions.spelled(write.options)
     val partitions = write.partitionColumns.map(_.name)
     write.fileFormat match {
-      case format: EncryptedFormat =>
+      case format: EncryptedParquetFormat =>
         RowsAtRisk.checkWrite(session, write)
         check(write, format)
       case format: OrcFormat =>
@@ -116,7 +116,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
   }
 
   /** @return the write, with a prepared scope for when Spark asks its format to prepare the job */
-  private def check(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
+  private def check(write: InsertIntoHadoopFsRelationCommand, format: EncryptedParquetFormat): LogicalPlan = {
     val session = SparkSession.active
     val options = ResolvedOptions.of(session, format.origin, write.options)
     val keys = options.columnKeys
