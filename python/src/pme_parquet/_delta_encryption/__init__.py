@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pme_parquet._arguments import path_of
 from pme_parquet._audience import Words
-from pme_parquet._delta_tables.encrypted import EncryptedTable
+from pme_parquet._delta_encryption.encrypted import EncryptedTable
 from pme_parquet._spark.driver import method_of
 from pme_parquet.errors import PmeError
 
