@@ -11,7 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.file.EncryptedFiles
+import io.pmeparquet.parquet.bytes.EncryptedFiles
 import io.pmeparquet.spark.admin.LoggedFiles
 import io.pmeparquet.spark.rules.ResolvedFactory
 import io.pmeparquet.spark.session.{DeltaClasses, SparkAccess}

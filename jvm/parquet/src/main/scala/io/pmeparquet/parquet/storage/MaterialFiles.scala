@@ -7,7 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path, StreamCapabilities}
 
 import io.pmeparquet.material.{KeyMaterial, MaterialFile}
-import io.pmeparquet.parquet.bytes.{FileVersion, SmallText}
+import io.pmeparquet.parquet.bytes.SmallText
 import io.pmeparquet.PmeErrors
 
 /** `_KEY_MATERIAL_FOR_<file>.json`, next to the file (`keyMaterial=external`). */
@@ -50,9 +50,4 @@ object MaterialFiles {
   }
 
   private[parquet] def pathFor(path: Path) = new Path(path.getParent, MaterialFile.nameFor(path.getName))
-}
-
-/** A file from a listing, and whether there is key material next to it. */
-final case class ListedFile(path: String, length: Long, modified: Long, hasExternalMaterial: Boolean) {
-  private[parquet] def version: FileVersion = FileVersion(new Path(path), length, modified)()
 }

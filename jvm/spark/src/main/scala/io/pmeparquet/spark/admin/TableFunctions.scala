@@ -19,7 +19,7 @@ import io.pmeparquet.parquet.summary.SummaryKind
 import io.pmeparquet.parquet.verify.Sample
 import io.pmeparquet.spark.admin.job.ResultRows
 import io.pmeparquet.spark.admin.seal.{IndexRequests, SealedSnapshot, Sealing, SnapshotVersions}
-import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
+import io.pmeparquet.spark.options.{Asker, OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
@@ -172,7 +172,7 @@ private[pmeparquet] object TableFunctions {
     function("pme_doctor", usage, Seq(Options, "wheel"), Doctor.results) { arguments =>
       val options = optionsOf(arguments)
       // In other statements, its rows report bad options.
-      if (OptionOrigin.isInDefinition) checkNames(options)
+      if (Asker.isInDefinition) checkNames(options)
       val wheel = arguments.text("wheel")
       "" -> (Doctor.examine(_, options, wheel))
     }
@@ -215,12 +215,12 @@ private[pmeparquet] object TableFunctions {
   /** In the text of a stored view, the options do not come from the user who reads the view. */
   private def checkNames(options: Map[String, String]): Unit =
     SparkSession.getActiveSession.foreach { session =>
-      if (OptionOrigin.isInDefinition) ResolvedOptions.of(session, OptionOrigin.Unknown, options).check()
+      if (Asker.isInDefinition) ResolvedOptions.of(session, OptionOrigin.Unknown, options).check()
       else ResolvedOptions.ofFrame(session, options).checkNames()
     }
 
   private def refuseInDefinition(function: String): Unit =
-    if (OptionOrigin.isInDefinition)
+    if (Asker.isInDefinition)
       throw PmeErrors.unsupported(
         function,
         "a call in a stored view or function",
