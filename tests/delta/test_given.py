@@ -11,8 +11,8 @@ import pytest
 from pme_parquet._audience import used
 from pme_parquet._checks.results import DeltaCheck
 from pme_parquet._cli import delta, sessions
+from pme_parquet._delta_encryption.encrypted import EncryptedTable
 from pme_parquet._delta_log import live
-from pme_parquet._delta_tables.encrypted import EncryptedTable
 from pme_parquet.delta import DeltaFinding
 from pme_parquet.errors import KeyDeniedError, PlaintextFileError
 from tests.support.commands import Done, run

@@ -4,9 +4,9 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.rotation.RotatedFooter
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
@@ -14,7 +14,7 @@ import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
-import io.pmeparquet.spark.snapshots.SessionSnapshots
+import io.pmeparquet.spark.snapshot.SessionSnapshots
 
 /**
  * Makes one version of a table: only files that the version before does not list are opened. ''Driver only.''
