@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.StructType
 import io.pmeparquet.parquet.summary.SummaryKind
 import io.pmeparquet.parquet.verify.Sample
 import io.pmeparquet.spark.admin.job.ResultRows
-import io.pmeparquet.spark.admin.seal.{IndexRequests, SealedSnapshot, Sealing, SnapshotVersions}
+import io.pmeparquet.spark.admin.seal.{IndexRequests, SealResult, Sealing, SnapshotVersions}
 import io.pmeparquet.spark.options.{Asker, OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
@@ -138,7 +138,7 @@ private[pmeparquet] object TableFunctions {
       "pme_seal",
       usage,
       Seq(Path, Options, "expect") ++ IndexArguments.map(_._1),
-      SealedSnapshot.results
+      SealResult.results
     ) { arguments =>
       val options = optionsOf(arguments)
       val named = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }

@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.spark.admin.seal.{Replaced, SealedSnapshot, SealingJob}
+import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealingJob}
 import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.read.EncryptedParquetFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
@@ -156,7 +156,7 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
  *
  * @param spark Spark's own index, if the table has one
  */
-private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: () => SealedSnapshot)
+private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: () => SealResult)
     extends FileIndex {
   override def rootPaths: Seq[Path] = spark.fold(Seq(table))(_.rootPaths)
   override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] =

@@ -23,7 +23,7 @@ private[keys] object KeyRequest {
 /** What another process needs to use a broker. It holds the broker's id. */
 private[keys] final case class BrokerAddress(id: Secret, describe: String, instance: (String, String))
 
-private[keys] object KeyMessages {
+private[keys] object KeyRequestCodec {
   import KeyRequest._
 
   private val UnwrapCode = 1

@@ -18,7 +18,7 @@ import io.pmeparquet.spark.admin.job.ResultRows
  * @param key id of the signing key, or of the master key of an HMAC
  * @param table the id that all versions of the table have
  */
-final class SealedSnapshot(
+final class SealResult(
     val version: Long,
     val digest: String,
     val location: String,
@@ -34,9 +34,9 @@ final class SealedSnapshot(
     val table: String
 )
 
-private[admin] object SealedSnapshot {
-  val results: ResultRows[SealedSnapshot] = ResultRows
-    .of[SealedSnapshot]
+private[admin] object SealResult {
+  val results: ResultRows[SealResult] = ResultRows
+    .of[SealResult]
     .required("version", LongType)(_.version)
     .required("digest", StringType)(_.digest)
     .required("location", StringType)(_.location)
