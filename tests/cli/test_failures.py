@@ -22,6 +22,8 @@ WRONG = [
     (["verify", "people", "--sample-files", "many"], "--sample-files"),
     (["verify", "people", "-o", "nothing"], "NAME=VALUE"),
     (["decrypt", "people", "open"], "--write-plaintext"),
+    (["encrypt", "people", "--footer-key", "a"], "either a target or --in-place"),
+    (["encrypt", "people", "new", "--in-place", "--footer-key", "a"], "either a target or --in-place"),
 ]
 
 
@@ -34,10 +36,6 @@ def test_wrong_use_exits_with_2_and_is_a_document_with_json(arguments: list[str]
     assert (with_json.code, with_json.err) == (2, done.err)
     assert with_json.document["error"]["condition"] == ""
     assert says in with_json.document["error"]["message"]
-
-
-def test_help_exits_with_0() -> None:
-    assert run("verify", "--help").code == 0
 
 
 @pytest.fixture

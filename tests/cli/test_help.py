@@ -5,8 +5,7 @@ import re
 import pytest
 
 from pme_parquet._cli.app import GROUPS
-from tests.cli.all_commands import COMMANDS
-from tests.support.commands import run
+from tests.support.commands import COMMANDS, run
 
 WITHOUT = {"hudi-check", "iceberg-check", "inspect", "keys", "snapshots"}
 SPARK = [names[0] for names in COMMANDS if names[0] not in WITHOUT]
@@ -41,16 +40,14 @@ def test_help_lists_all_commands() -> None:
     assert {names[0] for names in COMMANDS} == names
 
 
-@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
-def test_help_of_every_command_has_an_example(names: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("names", [(), ("keys",), *COMMANDS], ids=" ".join)
+def test_help_of_every_command_has_an_example_and_a_short_name(names: tuple[str, ...]) -> None:
     done = run(*names, "--help")
-    assert done.code == 0
-    assert f"pme-parquet {' '.join(names)} " in plain(done.out)
-
-
-@pytest.mark.parametrize("names", COMMANDS, ids=" ".join)
-def test_every_command_has_json(names: tuple[str, ...]) -> None:
-    assert "--json" in run(*names, "--help").out
+    assert (done.code, done.err) == (0, "")
+    assert run(*names, "-h") == done
+    if names in COMMANDS:
+        assert f"pme-parquet {' '.join(names)} " in plain(done.out)
+        assert "--json" in done.out
 
 
 @pytest.mark.parametrize("name", SPARK)

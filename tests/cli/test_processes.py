@@ -117,6 +117,7 @@ def test_ctrl_c_leaves_a_rotation_that_the_next_run_continues(many: Path, given:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("spark")
 def test_ctrl_c_leaves_an_encryption_in_place_that_the_next_run_continues(
     people: Path, given: list[str], tmp_path: Path
 ) -> None:

@@ -49,7 +49,9 @@ RULES = {
     # Ctrl-C in a rotation has a row here.
     "tests/cli/test_processes.py::test_ctrl_c_leaves_an_encryption": LEFT,
     "tests/cli/test_processes.py::test_ctrl_c_leaves_no_partial_copy": LEFT,
-    "tests/cli/test_processes": Rule(BESIDE, EVERY),
+    "tests/cli/test_end_to_end": Rule(OLDEST, EVERY),
+    # With a stub of Spark, or in processes of their own.
+    "tests/cli/": Rule(BESIDE, EVERY),
     "tests/connect/": LEFT,
     # Delta 3.3 is for Spark 3.5; `make test-all` has one for each Spark up to 4.2. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
@@ -114,7 +116,6 @@ RULES = {
     "tests/rekey/test_killed": Rule(NEWEST, EVERY),
     "tests/rotation/test_killed": Rule(OLDEST, 1),
     # They need no Spark, or hardly any: on one of the two, where most rows cost nothing.
-    "tests/cli/": Rule(OLDEST, 3),
     "tests/docs/test_links": Rule(BESIDE, EVERY),
     "tests/docs/test_readme": Rule(BESIDE, EVERY),
     "tests/docs/": Rule(NEWEST, EVERY),
