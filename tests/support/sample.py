@@ -52,6 +52,7 @@ RULES = {
     "tests/cli/test_end_to_end": Rule(OLDEST, EVERY),
     # With a stub of Spark, or in processes of their own.
     "tests/cli/": Rule(BESIDE, EVERY),
+    "tests/snapshots/test_command": Rule(BESIDE, EVERY),
     "tests/connect/": LEFT,
     # Delta 3.3 is for Spark 3.5; `make test-all` has one for each Spark up to 4.2. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
