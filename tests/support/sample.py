@@ -73,6 +73,7 @@ RULES = {
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": LEFT,
+    "tests/doctor/test_shown": Rule(BESIDE, EVERY),
     # Comet and Hudi are for Spark 3.5, and only `make test-all` has them.
     "tests/comet/": Rule(OLDEST, EVERY),
     "tests/hudi/test_sessions": Rule(OLDEST, EVERY),
