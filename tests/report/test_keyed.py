@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.report.made import report
-from tests.report.settings import KEYS, KMS, SMALL_PAGES
-from tests.support import tables
+from tests.report.made import KEYS, KMS, SMALL_PAGES, report
 from tests.support.canary import data_files
-from tests.support.expect import refused, save
+from tests.support.expect import save
 from tests.support.files.damaged import cut, damage
 from tests.support.frames import people
-from tests.support.kms.denied import Guarded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,34 +90,6 @@ def test_a_sample_is_described_as_a_sample(spark: SparkSession, table: Path, tmp
     assert "in the sample" in page.text
 
 
-def test_plaintext_columns_of_encrypted_footers_are_found(spark: SparkSession, target: str, tmp_path: Path) -> None:
-    save(people(spark).coalesce(1), target, KMS | KEYS | {"unlistedColumns": "plaintext"})
-    page = report(spark, target, tmp_path / "r.html")
-    assert "columns are in plaintext in encrypted files:" in page.text
-    assert any("address.street" in item for item in page.items)
-
-
-def test_keys_that_are_refused_are_findings(spark: SparkSession, target: str, tmp_path: Path) -> None:
-    tables.write(people(spark).coalesce(1), target, pme.PythonKms(tables.Remembering()))
-    page = report(spark, target, tmp_path / "r.html", kms=pme.PythonKms(Guarded("pii")), options=None)
-    conditions = {row[2] for row in page.table("Findings").rows[1:]}
-    assert conditions == {"PME_KEY_DENIED"}
-    assert page.table("Master keys").row("pii")["Size"] == "not visible"
-
-
-def test_one_file_can_be_reported(spark: SparkSession, target: str, tmp_path: Path) -> None:
-    save(people(spark).coalesce(1), target, KMS | KEYS)
-    [path] = data_files(target)
-    page = report(spark, str(path), tmp_path / "r.html")
-    assert "1 file, " in page.text
-
-
-def test_wrong_settings_leave_no_report(spark: SparkSession, table: Path, tmp_path: Path) -> None:
-    with refused("PME_BAD_OPTION", "sample"):
-        pme.report(table, tmp_path / "r.html", spark=spark, options=KMS, sample=pme.Sample(files=0))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_seal_that_verification_checked_is_not_called_unknown(
     spark: SparkSession, target: str, tmp_path: Path
 ) -> None:
@@ -129,22 +98,3 @@ def test_a_seal_that_verification_checked_is_not_called_unknown(
     page = report(spark, target, tmp_path / "r.html")
     assert "? Not known" not in " ".join(page.items)
     assert "Verification checked the seal of this table (version 1, HMAC-SHA256)" in " ".join(page.items)
-    off = " ".join(report(spark, target, tmp_path / "off.html", options=KMS | {"SnapShot": "off"}).items)
-    assert "? Not known 1 snapshot with a seal that inspection does not check" in off
-    elsewhere = str(tmp_path / "elsewhere")
-    pme.seal(spark, target, options=KMS, location=elsewhere, expect="unsealed", progress=False)
-    for name, other in {"snapshot": "1", "snapshotLocation": elsewhere}.items():
-        told = report(spark, target, tmp_path / f"{name}.html", options=KMS | {name: other})
-        assert "a seal that inspection does not check" in " ".join(told.items), "not the one that it shows"
-
-
-def test_files_that_have_other_columns_are_not_called_the_same(
-    spark: SparkSession, target: str, tmp_path: Path
-) -> None:
-    save(people(spark).coalesce(1), target, KMS | KEYS)
-    fewer = people(spark).drop("salary").coalesce(1)
-    fewer.write.format("pme-parquet").options(**KMS, footerKey="footer", columnKeys="pii: ssn").mode("append").save(
-        target
-    )
-    page = report(spark, target, tmp_path / "r.html")
-    assert "All files are protected in the same way" not in page.text

@@ -129,7 +129,10 @@ RULES = {
     "tests/orc/test_orc_": Rule(BESIDE, 12),
     "tests/kms/test_transit_server": Rule(OLDEST, EVERY),
     "tests/python/": Rule(BESIDE, EVERY),
-    "tests/report/": Rule(NEWEST, 3),
+    "tests/report/test_keyed": Rule(NEWEST, EVERY),
+    "tests/report/test_readable": Rule(NEWEST, EVERY),
+    # Without Spark.
+    "tests/report/": Rule(BESIDE, 3),
     # A row is thousands of queries, or hundreds of altered files.
     "tests/attacks/": Rule(TURNS, 1),
     "tests/fuzz/": Rule(OLDEST, EVERY),
