@@ -121,7 +121,11 @@ RULES = {
     "tests/docs/test_links": Rule(BESIDE, EVERY),
     "tests/docs/test_readme": Rule(BESIDE, EVERY),
     "tests/docs/": Rule(NEWEST, EVERY),
-    "tests/inspection/": Rule(OLDEST, 3),
+    "tests/inspection/test_spark": Rule(OLDEST, 3),
+    "tests/inspection/test_names.py::test_inspect_and_verify": Rule(OLDEST, 3),
+    # Without Spark; thousands of altered files.
+    "tests/inspection/test_mutations": Rule(BESIDE, 3),
+    "tests/inspection/": Rule(BESIDE, EVERY),
     "tests/kms/client/": Rule(BESIDE, EVERY),
     "tests/orc/test_inspect_orc": Rule(BESIDE, EVERY),
     # It waits for a Hadoop KMS and for six JVMs of ORC's tools.
@@ -131,8 +135,9 @@ RULES = {
     "tests/python/": Rule(BESIDE, EVERY),
     "tests/report/test_keyed": Rule(NEWEST, EVERY),
     "tests/report/test_readable": Rule(NEWEST, EVERY),
-    # Without Spark.
-    "tests/report/": Rule(BESIDE, 3),
+    # Without Spark; each row starts a browser.
+    "tests/report/test_browser": Rule(BESIDE, 3),
+    "tests/report/": Rule(BESIDE, EVERY),
     # A row is thousands of queries, or hundreds of altered files.
     "tests/attacks/": Rule(TURNS, 1),
     "tests/fuzz/": Rule(OLDEST, EVERY),
