@@ -61,6 +61,7 @@ def test_a_column_without_a_key_is_found_once(tmp_path: Path) -> None:
     groups = (alike("a", id="footer", street=None), alike("b", id="footer", street=None))
     page = checked(replace(GOOD, protection=replace(GOOD.protection, groups=groups)).write(tmp_path))
     assert summary(page)[0].startswith("! Attention 1 column is in plaintext in encrypted files: street.")
+    assert any(item.startswith("Plaintext columns in encrypted files") and "street" in item for item in page.items)
     assert [row[:2] for row in page.table("Findings").rows[1:]] == [["a", "column street"]]
     assert not any(item.startswith("✓ Good Every file is encrypted") for item in page.items)
 
@@ -86,6 +87,7 @@ def test_files_that_have_other_columns_are_not_called_the_same(tmp_path: Path) -
 def test_a_column_under_several_keys_is_a_difference(tmp_path: Path, key: str | None, told: str) -> None:
     protection = replace(GOOD.protection, groups=(alike("a", salary="pii"), alike("b", salary=key)))
     page = checked(replace(GOOD, protection=protection).write(tmp_path))
+    assert "in the same way" not in page.text
     way = told if key is None else f"encrypted with {told}"
     assert f"Column salary is {way} in 1 file, encrypted with key pii in 1 file." in page.text
     assert "! Attention Files are protected in different ways" in " ".join(summary(page))

@@ -134,7 +134,6 @@ RULES = {
     "tests/kms/test_transit_server": Rule(OLDEST, EVERY),
     "tests/python/": Rule(BESIDE, EVERY),
     "tests/report/test_keyed": Rule(NEWEST, EVERY),
-    "tests/report/test_readable": Rule(NEWEST, EVERY),
     # Without Spark; each row starts a browser.
     "tests/report/test_browser": Rule(BESIDE, 3),
     "tests/report/": Rule(BESIDE, EVERY),

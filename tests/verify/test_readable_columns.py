@@ -1,4 +1,4 @@
-"""The report, `verify` and `key_usage` report a column that only some files encrypt."""
+"""`verify` and `key_usage` report a column that only some files encrypt."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.report.made import KMS, report
-from tests.report.pages import Page, assert_self_contained
 from tests.support.canary import data_files
 from tests.support.expect import assert_no_secret, assert_remedy, save
 from tests.support.frames import people
+from tests.support.session import TEST_KMS
 from tests.support.sql import call
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.support.source import Conf
+
+KMS = {"kms": TEST_KMS}
 ALL = KMS | {"footerKey": "footer", "columnKeys": "pii: name, ssn"}
 SOME = KMS | {"footerKey": "footer", "columnKeys": "pii: ssn", "unlistedColumns": "plaintext"}
 
@@ -33,59 +34,6 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     save(frame, f"{root}/day=1", ALL)
     save(frame, f"{root}/day=2", SOME)
     return root
-
-
-@pytest.fixture(scope="module")
-def page(spark: SparkSession, table: Path) -> Page:
-    return report(spark, str(table), table.with_name("keys.html"))
-
-
-@pytest.fixture(scope="module")
-def without_keys(table: Path) -> Page:
-    page = Page(pme.report(table, table.with_name("none.html")))
-    assert_self_contained(page)
-    return page
-
-
-def summary(page: Page) -> list[str]:
-    return [item for item in page.items if item[0] in "✓!?•"]
-
-
-def test_a_report_with_keys_names_the_readable_columns_first(page: Page) -> None:
-    first = summary(page)[0]
-    assert first.startswith("! Attention 3 columns are in plaintext in encrypted files:")
-    assert "name (in 1 of 2 files)" in first
-    assert not any(item.startswith("✓ Good Every file is encrypted") for item in page.items)
-    assert "! Attention Files are protected in different ways" in " ".join(summary(page))
-
-
-def test_the_summary_shows_key_lengths_the_kms_and_partition_values(page: Page) -> None:
-    told = " ".join(summary(page))
-    assert "Partition values are readable in directory names: day." in told
-    assert "Master keys are in: KMS client io.pmeparquet.testkit.TestKms." in told
-    assert "Data keys: 128 bits; key-encryption keys: 128 bits; master keys: not visible." in told
-
-
-def test_nothing_is_called_the_same_where_columns_differ(page: Page) -> None:
-    assert "in the same way" not in page.text
-    assert "There are no findings" not in page.text
-    assert any("name" in item and "readable in 1 file" in item for item in page.items)
-    alike = page.table("Files by protection of their columns")
-    assert len(alike.rows) == 1 + 2
-    assert "readable: id, name, tags.element" in [row[-1] for row in alike.rows][-1]
-
-
-def test_readable_columns_are_not_protected(page: Page) -> None:
-    told = next(item for item in page.items if item.startswith("Plaintext columns in encrypted files"))
-    assert "name" in told
-    assert page.table("Findings").rows[1:]
-    assert any("name" in row[1] for row in page.table("Findings").rows[1:])
-
-
-def test_what_cannot_be_seen_without_keys_is_never_good(without_keys: Page) -> None:
-    assert not any(item.startswith("✓") for item in without_keys.items)
-    assert "in the same way" not in without_keys.text
-    assert "is not visible without keys" in without_keys.text
 
 
 def test_verify_finds_columns_that_only_some_files_have_encrypted(spark: SparkSession, table: Path) -> None:
