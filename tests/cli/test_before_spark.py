@@ -74,6 +74,12 @@ def test_a_missing_keystore_exits_with_3(table: Path, verb: str) -> None:
     assert "`pme-parquet keys create`" in done.err
 
 
+def test_a_directory_in_place_of_a_keystore_is_named(table: Path) -> None:
+    done = run("verify", table, "--keystore", table)
+    assert done.code == 3
+    assert "it is a directory. Name a file in it: " in done.err
+
+
 @pytest.mark.parametrize("reference", ["env:PME_NOT_SET", "file:/no/such/file"])
 def test_a_missing_secret_exits_with_3(table: Path, reference: str) -> None:
     given = ["--kms", "vault", "-o", f"kms.vault.token={reference}"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from pme_parquet._cli import output
 from tests.support.commands import run
 from tests.support.files.tails import encrypted, material
 from tests.support.processes import environment
@@ -100,3 +101,19 @@ def test_a_closed_pipe_causes_no_error(tmp_path: Path) -> None:
     with process.stderr as err:
         assert err.read() == b""
     assert process.wait() == 0
+
+
+def test_an_error_is_in_colour_at_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = "[PME_NO_KEY] write: no key is named."
+    output.write_error(message)
+    assert capsys.readouterr().err == f"{message}\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    output.write_error(message)
+    assert capsys.readouterr().err == "\033[1;31m[PME_NO_KEY]\033[0m write: no key is named.\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    output.write_error(message)
+    assert capsys.readouterr().err == f"{message}\n"
