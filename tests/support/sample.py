@@ -122,7 +122,7 @@ RULES = {
     "tests/docs/test_readme": Rule(BESIDE, EVERY),
     "tests/docs/": Rule(NEWEST, EVERY),
     "tests/inspection/test_spark": Rule(OLDEST, 3),
-    "tests/inspection/test_names.py::test_inspect_and_verify": Rule(OLDEST, 3),
+    "tests/inspection/test_names.py::test_inspect_verify": Rule(OLDEST, 1),
     # Without Spark; thousands of altered files.
     "tests/inspection/test_mutations": Rule(BESIDE, 3),
     "tests/inspection/": Rule(BESIDE, EVERY),
