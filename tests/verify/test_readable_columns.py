@@ -1,4 +1,4 @@
-"""The report, `verify` and `key_usage` report a column that only some files encrypt."""
+"""`verify` and `key_usage` report a column that only some files encrypt."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.report.made import report
-from tests.report.pages import Page, assert_self_contained
-from tests.report.settings import KMS
 from tests.support.canary import data_files
 from tests.support.expect import assert_no_secret, assert_remedy, save
 from tests.support.frames import people
+from tests.support.session import TEST_KMS
 from tests.support.sql import call
 
 if TYPE_CHECKING:
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.support.source import Conf
+
+KMS = {"kms": TEST_KMS}
 ALL = KMS | {"footerKey": "footer", "columnKeys": "pii: name, ssn"}
 SOME = KMS | {"footerKey": "footer", "columnKeys": "pii: ssn", "unlistedColumns": "plaintext"}
 
@@ -34,67 +34,6 @@ def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     save(frame, f"{root}/day=1", ALL)
     save(frame, f"{root}/day=2", SOME)
     return root
-
-
-@pytest.fixture(scope="module")
-def page(spark: SparkSession, table: Path) -> Page:
-    return report(spark, str(table), table.with_name("keys.html"))
-
-
-@pytest.fixture(scope="module")
-def without_keys(table: Path) -> Page:
-    page = Page(pme.report(table, table.with_name("none.html")))
-    assert_self_contained(page)
-    return page
-
-
-def summary(page: Page) -> list[str]:
-    return [item for item in page.items if item[0] in "✓!?•"]
-
-
-def test_a_report_with_keys_names_the_readable_columns_first(page: Page) -> None:
-    first = summary(page)[0]
-    assert first.startswith("! Attention 3 columns are in plaintext in encrypted files:")
-    assert "name (in 1 of 2 files)" in first
-    assert not any(item.startswith("✓ Good Every file is encrypted") for item in page.items)
-    assert "! Attention Files are protected in different ways" in " ".join(summary(page))
-
-
-def test_the_summary_shows_key_lengths_the_kms_and_partition_values(
-    spark: SparkSession, table: Path, page: Page, tmp_path: Path
-) -> None:
-    told = " ".join(summary(page))
-    assert "Partition values are readable in directory names: day." in told
-    assert "Master keys are in: KMS client io.pmeparquet.testkit.TestKms." in told
-    assert "Data keys: 128 bits; key-encryption keys: 128 bits; master keys: not visible." in told
-    spark.conf.set("pme.test.report", f"long={base64.b64encode(bytes(32)).decode()}")
-    static = {"kms": "static", "kms.static.keys": "conf:pme.test.report", "uniformKey": "long", "dataKeyBits": "256"}
-    save(people(spark).coalesce(1), f"{tmp_path}/static", static)
-    told = " ".join(summary(report(spark, f"{tmp_path}/static", tmp_path / "r.html", options=static)))
-    assert "Data keys: 256 bits; key-encryption keys: 128 bits; master keys: 256 bits." in told
-    assert "Good Every file is encrypted, and every column of every file." in told
-
-
-def test_nothing_is_called_the_same_where_columns_differ(page: Page) -> None:
-    assert "in the same way" not in page.text
-    assert "There are no findings" not in page.text
-    assert any("name" in item and "readable in 1 file" in item for item in page.items)
-    alike = page.table("Files by protection of their columns")
-    assert len(alike.rows) == 1 + 2
-    assert "readable: id, name, tags.element" in [row[-1] for row in alike.rows][-1]
-
-
-def test_readable_columns_are_not_protected(page: Page) -> None:
-    told = next(item for item in page.items if item.startswith("Plaintext columns in encrypted files"))
-    assert "name" in told
-    assert page.table("Findings").rows[1:]
-    assert any("name" in row[1] for row in page.table("Findings").rows[1:])
-
-
-def test_what_cannot_be_seen_without_keys_is_never_good(without_keys: Page) -> None:
-    assert not any(item.startswith("✓") for item in without_keys.items)
-    assert "in the same way" not in without_keys.text
-    assert "is not visible without keys" in without_keys.text
 
 
 def test_verify_finds_columns_that_only_some_files_have_encrypted(spark: SparkSession, table: Path) -> None:
@@ -121,7 +60,7 @@ def spellings(spark: SparkSession, target: str) -> str:
     return target
 
 
-def test_letter_case_hides_no_readable_column(spark: SparkSession, spellings: str, tmp_path: Path) -> None:
+def test_letter_case_hides_no_readable_column(spark: SparkSession, spellings: str) -> None:
     found = pme.verify(spark, spellings, options=KMS)
     assert [(row.column, row.condition) for row in found.collect()] == [("salary", "PME_PLAINTEXT_FILE")]
     assert found.opened.readable_columns == {"salary": 1}
@@ -129,17 +68,6 @@ def test_letter_case_hides_no_readable_column(spark: SparkSession, spellings: st
     assert (rows[0].kind, rows[0].columns) == ("plaintext column", ["salary"])
     [pii] = [row for row in rows if row.master_key == "pii"]
     assert (pii.unreadable_columns, pii.unreadable_in_some_files) == (["id"], ["salary"])
-    told = report(spark, spellings, tmp_path / "r.html").table("Findings").rows[1:]
-    assert len([row for row in told if "salary" in " ".join(row).lower()]) == 1
-
-
-def test_letter_case_hides_no_column_under_another_key(spark: SparkSession, target: str, tmp_path: Path) -> None:
-    frame = people(spark).select("id", "salary").coalesce(1)
-    save(frame, f"{target}/day=1", KMS | {"footerKey": "footer", "columnKeys": "pii: salary"})
-    save(frame.withColumnRenamed("salary", "SALARY"), f"{target}/day=2", KMS | {"footerKey": "footer"})
-    page = report(spark, target, tmp_path / "r.html")
-    assert "Column salary is encrypted with footer key footer in 1 file, encrypted with key pii in 1 file" in page.text
-    assert "! Attention Files are protected in different ways" in " ".join(summary(page))
 
 
 def test_where_case_is_sensitive_each_spelling_is_a_column(spark: SparkSession, spellings: str, conf: Conf) -> None:
