@@ -19,7 +19,7 @@ WHEEL := target/wheel/pme_parquet-$(VERSION)-py3-none-any.whl
 ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOTICE $(shell find python/accp/src -type f -name '*.py*' -not -name '*.pyc')
 ACCP_WHEEL := target/wheel/pme_parquet_accp-$(VERSION)-py3-none-any.whl
 JARS := target/jars/.built
-LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose
+LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose scripts/faults
 # When one of these changes, Sphinx builds all pages. A new or deleted page changes its folder.
 SITE_SOURCES := docs/conf.py docs/_toc.yml $(wildcard docs/_site/*.py) $(shell find docs -type d -not -path 'docs/_site*')
 

@@ -169,7 +169,8 @@ def test_a_table_written_with_the_frame_s_options_is_read_with_the_session_s(
 
 
 def assert_trusted(spark: SparkSession, table: str, conf: Conf) -> None:
-    for other in (f"default.{table}", f"spark_catalog.other.{table}", "spark_catalog.default.*"):
+    begins_alike = (f"spark_catalog.default.{table[:-1]}", f"spark_catalog.default.{table}s", f"spark.default.{table}")
+    for other in (f"default.{table}", f"spark_catalog.other.{table}", "spark_catalog.default.*", *begins_alike):
         with conf({f"{PREFIX}trustedTables": other}), refused("PME_BAD_OPTION"):
             spark.table(table).collect()
     with conf({f"{PREFIX}trustedTables": f"spark_catalog.default.x, spark_catalog.default.{table}"}):

@@ -2,6 +2,7 @@ package io.pmeparquet.cipher
 
 import java.io.File
 import java.net.URLClassLoader
+import java.security.SecureRandom
 import javax.crypto.spec.GCMParameterSpec
 import javax.crypto.AEADBadTagException
 import javax.crypto.Cipher
@@ -165,5 +166,15 @@ class CipherSuite extends FunSuite {
     signature.indices.foreach(i =>
       assert(!signs(content, aad, signature.updated(i, (signature(i) ^ 1).toByte)))
     )
+  }
+
+  test("a sealed module opens as its content, and no two have the same nonce") {
+    val gcm = new AesGcm(AesKey.of(Array.fill(16)(1.toByte), "test"), CryptoProvider.of("auto"))
+    val (random, content, aad) = (new SecureRandom, Array.tabulate(100)(_.toByte), Array[Byte](1, 2))
+    val modules = Seq.fill(1000)(gcm.seal(content, aad, aad.length, random))
+    val out = new Array[Byte](content.length)
+    gcm.open(modules.head, 0, modules.head.length, aad, aad.length, out, 0)
+    assertEquals(out.toSeq, content.toSeq)
+    assertEquals(modules.map(_.take(ModuleFrame.NonceBytes).toSeq).distinct.size, modules.size)
   }
 }

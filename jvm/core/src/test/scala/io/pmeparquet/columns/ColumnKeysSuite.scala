@@ -143,4 +143,13 @@ class ColumnKeysSuite extends FunSuite {
     )
       .foreach(text => assertEquals(condition(ColumnKeys.parse(text)), "PME_BAD_OPTION", text))
   }
+
+  test("a name matches whole names only") {
+    Seq(true, false).foreach { exact =>
+      Seq("ss", "sn", "s", "addres", "address.zi", "tag").foreach { part =>
+        assertEquals(condition(plan(s"k: $part", exact = exact)), "PME_UNKNOWN_COLUMN", part)
+      }
+      assertEquals(plan("k: s*n", exact = exact)(leaf("star")), FooterKey: ColumnProtection)
+    }
+  }
 }

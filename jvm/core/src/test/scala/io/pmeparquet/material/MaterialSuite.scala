@@ -2,6 +2,7 @@ package io.pmeparquet.material
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.SecureRandom
+import java.util.Base64
 
 import munit.FunSuite
 
@@ -133,5 +134,21 @@ class MaterialSuite extends FunSuite {
         LocalWrap.wrap(key(1), key(2).toSecretKey, Array.emptyByteArray, random, "f").take(16)
       )
     assertEquals(nonces.distinct.size, 1000)
+  }
+
+  test("a wrapped key does not open under another name of its master key") {
+    val kms = held("a" -> key(1), "b" -> key(1))
+    val wrapped = kms.wrap(key(3), "a", "f")
+    assertEquals(kms.unwrap(wrapped, "a", "f"), key(3))
+    assertEquals(condition(kms.unwrap(wrapped, "b", "f")), "PME_NOT_AUTHENTIC")
+  }
+
+  test("the id of a key-encryption key has 16 bytes, in the only base64 that they have") {
+    def id(bytes: Int) = Base64.getEncoder.encodeToString(new Array[Byte](bytes))
+    assertEquals(KeyMaterial.kekAad(id(16), "f").toSeq, Seq.fill(16)(0.toByte))
+    val otherForms = Seq(id(16).dropRight(2), id(16).dropRight(3) + "B==", "?")
+    (Seq(0, 1, 8, 15, 17, 32).map(id) ++ otherForms).foreach { bad =>
+      assertEquals(condition(KeyMaterial.kekAad(bad, "f")), "PME_KEY_METADATA", bad)
+    }
   }
 }

@@ -193,6 +193,50 @@ class OptionsSuite extends FunSuite {
       assertEquals(condition(AadPrefix.parse(text)), "PME_BAD_OPTION")
     )
   }
+
+  test("a prefix that lets a page pass for a wrapped key is refused where the master key wraps data keys") {
+    def prefix(text: String, options: (String, String)*) =
+      write(values(Map("footerKey" -> "f", "aadPrefix" -> text) ++ options)).prefixToWrite("/t", "f", "f")
+    val once = "doubleWrapping" -> "false"
+    Seq("x", "abc", "payroll", "{table}").foreach { unfit =>
+      assertEquals(condition(prefix(unfit, once)), "PME_BAD_OPTION", unfit)
+      assert(prefix(unfit).isDefined)
+      assert(prefix(unfit, once, "keyManagement" -> "direct").isDefined)
+    }
+    Seq("ab", "orders", "invoices").foreach(fit => assert(prefix(fit, once).isDefined))
+  }
+
+  test("without options a read accepts what is encrypted with authentication, and nothing else") {
+    val settings = Settings.forRead(values(Map.empty))
+    assertEquals(
+      (settings.allowPlaintextFiles, settings.allowClearLevels, settings.acceptCtr, settings.directKeys),
+      (false, false, false, false)
+    )
+    assertEquals((settings.keyOfFilesWithoutMetadata, settings.masking), (None, None))
+  }
+
+  test("a read gives out a master key only if its options allow it") {
+    def givenOut(options: (String, String)*) =
+      Seq("m", "n").filter(Settings.forRead(values(options.toMap)).givesOut)
+    assertEquals(givenOut(), Nil)
+    assertEquals(givenOut("footerKey" -> "m"), Seq("m"))
+    assertEquals(givenOut("uniformKey" -> "m", "keyManagement" -> "envelope"), Nil)
+    assertEquals(givenOut("footerKey" -> "m", "columnKeys" -> "n: a"), Nil)
+    assertEquals(givenOut("keyManagement" -> "direct"), Seq("m", "n"))
+    assertEquals(givenOut("footerKey" -> "m", "columnKeys" -> "o: a", "keyManagement" -> "direct"), Seq("m"))
+  }
+
+  test("a table without a snapshot is refused where an option says that there is one, and by that option") {
+    def required(options: (String, String)*) = SnapshotSettings.of(values(options.toMap)).requiredBy
+    assertEquals(required(), None)
+    assertEquals(required("snapshot" -> "off"), None)
+    assertEquals(required("snapshot" -> "require"), Some("snapshot"))
+    assertEquals(required("snapshot" -> "7"), Some("snapshot"))
+    assertEquals(required("minSnapshot" -> "7"), Some("minSnapshot"))
+    assertEquals(required("verifyKey" -> "env:KEY"), Some("verifyKey"))
+    assertEquals(required("verifyKey" -> "env:KEY", "minSnapshot" -> "7"), Some("minSnapshot"))
+    assertEquals(required("verifyKey" -> "env:KEY", "snapshot" -> "update"), Some("verifyKey"))
+  }
 }
 
 private case object InProcess extends KmsSettings {

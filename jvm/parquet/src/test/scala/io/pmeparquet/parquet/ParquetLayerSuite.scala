@@ -10,7 +10,15 @@ import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.keytools.KeyToolkit
-import org.apache.parquet.format.{FileMetaData, SchemaElement, Util}
+import org.apache.parquet.format.{
+  ColumnChunk,
+  ColumnCryptoMetaData,
+  EncryptionWithFooterKey,
+  FileMetaData,
+  RowGroup,
+  SchemaElement,
+  Util
+}
 import org.apache.parquet.schema.MessageTypeParser
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
@@ -167,6 +175,38 @@ class ParquetLayerSuite extends FunSuite {
     assertEquals(tailOf(opened), FileTail.Plaintext: FileTail)
   }
 
+  test("a footer of encrypted columns that lost its signature is not that of a plaintext file") {
+    val withFooterKey = ColumnCryptoMetaData.ENCRYPTION_WITH_FOOTER_KEY(new EncryptionWithFooterKey)
+    Seq(
+      new ColumnChunk(4).setCrypto_metadata(withFooterKey),
+      new ColumnChunk(4).setEncrypted_column_metadata(Array[Byte](1))
+    ).foreach { chunk =>
+      val group = new RowGroup(java.util.Arrays.asList(new ColumnChunk(4), chunk), 0, 0)
+      assertEquals(condition(tailOf(plaintextFile(Collections.singletonList(group)))), "PME_NOT_AUTHENTIC")
+    }
+    val plain = new RowGroup(Collections.singletonList(new ColumnChunk(4)), 0, 0)
+    assertEquals(tailOf(plaintextFile(Collections.singletonList(plain))), FileTail.Plaintext: FileTail)
+  }
+
+  test("a file's keys are under master keys that the options name, if they name all") {
+    val source = new KmsSource(StaticKms.parse(new Secret(secretText)), 0)
+    val key = AesKey.of(Array.fill(16)(7.toByte), "test")
+    val wrapped = KeyMetadata.Internal(new SingleWrapper(source).wrap(key, "m", isFooterKey = true, "w"))
+    def found(metadata: KeyMetadata, options: (String, String)*) =
+      new FileKeys(path, conf, Scopes.forRead(kms, readSettings(options: _*), conf))
+        .keyOf(KeyMetadata.bytesOf(metadata), None)
+    val direct = "keyManagement" -> "direct"
+    assertEquals(found(wrapped, "footerKey" -> "m", "columnKeys" -> "n: a"), key)
+    assertEquals(found(wrapped, "footerKey" -> "n", "columnKeys" -> "m: a"), key)
+    assertEquals(condition(found(wrapped, "footerKey" -> "n", "columnKeys" -> "o: a")), "PME_KEY_METADATA")
+    val own = KeyMetadata.Direct("m")
+    assertEquals(found(own, direct, "footerKey" -> "m", "columnKeys" -> "n: a"), AesKey.of(master, "test"))
+    assertEquals(
+      condition(found(own, direct, "footerKey" -> "n", "columnKeys" -> "o: a")),
+      "PME_KEY_METADATA"
+    )
+  }
+
   test("a footer needs proof only if the file alone states its prefix") {
     def unproven(tail: FileTail.Encrypted, options: (String, String)*) =
       FooterPolicy.isUnproven(tail, readSettings(options: _*))
@@ -178,16 +218,6 @@ class ParquetLayerSuite extends FunSuite {
     assert(!unproven(tail(prefix = Some("orders")).copy(plaintextFooter = true)))
   }
 
-  test("a read gives out a master key only if its options allow it") {
-    def givenOut(options: (String, String)*) = Seq("m", "n").filter(readSettings(options: _*).givesOut)
-    assertEquals(givenOut(), Nil)
-    assertEquals(givenOut("footerKey" -> "m"), Seq("m"))
-    assertEquals(givenOut("uniformKey" -> "m", "keyManagement" -> "envelope"), Nil)
-    assertEquals(givenOut("footerKey" -> "m", "columnKeys" -> "n: a"), Nil)
-    assertEquals(givenOut("keyManagement" -> "direct"), Seq("m", "n"))
-    assertEquals(givenOut("footerKey" -> "m", "columnKeys" -> "o: a", "keyManagement" -> "direct"), Seq("m"))
-  }
-
   private def tailOf(bytes: Array[Byte]): FileTail = {
     val file = Files.createTempFile("tail", ".parquet")
     Files.write(file, bytes)
@@ -196,13 +226,12 @@ class ParquetLayerSuite extends FunSuite {
     finally Files.delete(file)
   }
 
-  private def emptyPlaintextFile: Array[Byte] = {
+  private def emptyPlaintextFile: Array[Byte] = plaintextFile(Collections.emptyList())
+
+  private def plaintextFile(groups: java.util.List[RowGroup]): Array[Byte] = {
     val root = new SchemaElement("m").setNum_children(0)
     val footer = new ByteArrayOutputStream
-    Util.writeFileMetaData(
-      new FileMetaData(1, Collections.singletonList(root), 0, Collections.emptyList()),
-      footer
-    )
+    Util.writeFileMetaData(new FileMetaData(1, Collections.singletonList(root), 0, groups), footer)
     val magic = "PAR1".getBytes
     val length = ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(footer.size).array
     magic ++ footer.toByteArray ++ length ++ magic

@@ -3,7 +3,10 @@ package io.pmeparquet.spark.snapshot
 import java.math.BigDecimal
 
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
+import org.apache.spark.sql.catalyst.{expressions => catalyst}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sources._
+import org.apache.spark.sql.types.LongType
 
 /** Which filters become predicates of files, where files are not as the read's schema. */
 class FilterTranslationSuite extends munit.FunSuite {
@@ -58,5 +61,26 @@ class FilterTranslationSuite extends munit.FunSuite {
     filters("e", larger).foreach(filter => assertEquals(values.of(filter), None))
     filters("f", larger).foreach(filter => assertEquals(values.of(filter), Some(filter)))
     assertEquals(values.of(EqualTo("d", null)), Some(EqualTo("d", null)))
+  }
+
+  test("AND gives the predicates of the sides that have one, and OR needs one of each side") {
+    val translation = new FilterTranslation(new SQLConf, schema("optional int64 id; optional int64 n;"))
+    def predicates(filter: catalyst.Expression) = translation.of(Seq(filter)).map(_.toString)
+    val (id, n) =
+      (catalyst.AttributeReference("id", LongType)(), catalyst.AttributeReference("n", LongType)())
+    val known = catalyst.EqualTo(id, catalyst.Literal(7L))
+    val other = catalyst.GreaterThan(n, catalyst.Literal(1L))
+    val unknown = catalyst.EqualTo(catalyst.Remainder(n, catalyst.Literal(3L)), catalyst.Literal(1L))
+    assertEquals(predicates(known), Seq("eq(id, 7)"))
+    assertEquals(predicates(unknown), Nil)
+    Seq(catalyst.And(known, unknown), catalyst.And(unknown, known)).foreach { both =>
+      assertEquals(predicates(both), Seq("eq(id, 7)"))
+      assertEquals(predicates(catalyst.Or(both, other)), Seq("or(eq(id, 7), gt(n, 1))"))
+    }
+    Seq(catalyst.Or(known, unknown), catalyst.Or(unknown, known)).foreach { either =>
+      assertEquals(predicates(either), Nil)
+      assertEquals(predicates(catalyst.And(either, other)), Seq("gt(n, 1)"))
+    }
+    assertEquals(predicates(catalyst.Not(catalyst.And(known, unknown))), Nil)
   }
 }
