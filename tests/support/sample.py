@@ -111,7 +111,6 @@ RULES = {
     "tests/packaging/test_packages.py::test_the_connector_resolves_from_an_ivy": LEFT,
     "tests/packaging/test_packages": Rule(BESIDE, 1),
     "tests/packaging/": Rule(BESIDE, EVERY),
-    "tests/policy/test_sessions": Rule(OLDEST, EVERY),
     # A migration publishes as a copy does: tests/rekey/test_killed.
     "tests/orc/test_migrate_killed": LEFT,
     "tests/rekey/test_encrypt_killed": Rule(NEWEST, 1),
@@ -187,7 +186,8 @@ RULES = {
     "tests/isolation/": Rule(TURNS, 1),
     "tests/leaks/": Rule(TURNS, 2),
     "tests/plan/": Rule(TURNS, 1),
-    "tests/policy/": Rule(TURNS, 2),
+    # The suites of jvm/spark have all else of these.
+    "tests/policy/": Rule(OLDEST, EVERY),
     "tests/rekey/": Rule(TURNS, 1),
     "tests/rotation/": Rule(TURNS, 1),
     "tests/verify/": Rule(TURNS, 1),
