@@ -10,7 +10,7 @@ import io.pmeparquet.kms.local.StaticKms
 import io.pmeparquet.material.{KeyMaterial, MaterialFile}
 import io.pmeparquet.options.Settings
 import io.pmeparquet.parquet.bytes.FileTail
-import io.pmeparquet.parquet.files.MaterialFiles
+import io.pmeparquet.parquet.storage.MaterialFiles
 import io.pmeparquet.parquet.WrittenFilesSuite
 
 /** Rotation of single files, with a KMS in this process. */
