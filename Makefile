@@ -1,5 +1,5 @@
 # make demo   sets everything up, then writes, reads and inspects an encrypted table of real data
-# make test   sets everything up, then runs each test on the oldest or the newest Spark, with a sample of its values
+# make test   sets everything up, then runs each test on the oldest or the newest Spark, with some rows of its table
 # make docs   builds the documents as a site in target/docs, and fails where a link leads nowhere
 # Needs JDK 17, Python >= 3.10 and a package registry. What is set up once is used again.
 

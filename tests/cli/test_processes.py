@@ -110,6 +110,7 @@ def test_ctrl_c_leaves_a_rotation_that_the_next_run_continues(many: Path, given:
     assert run("verify", many, *given).code == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_ctrl_c_leaves_an_encryption_in_place_that_the_next_run_continues(
@@ -131,6 +132,7 @@ def test_ctrl_c_leaves_an_encryption_in_place_that_the_next_run_continues(
     assert run("verify", table, *given).code == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_ctrl_c_leaves_no_partial_copy(many: Path, given: list[str], tmp_path: Path) -> None:
     target = tmp_path / "target"

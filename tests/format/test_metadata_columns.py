@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 AGGREGATES = {"spark.sql.parquet.aggregatePushdown": "true"}
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 
 def test_only_selected_columns_are_read(spark: SparkSession, ours: Source) -> None:
     ours.write(people(spark))

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Source
 
+pytestmark = pytest.mark.rows(2)
+
 PUSHED = {"spark.sql.parquet.aggregatePushdown": "true"}
 every_scan = pytest.mark.parametrize("scan", ["auto", "v2"])
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 ENC = pme.Encryption(kms=TEST_KMS, uniform_key="footer")
 FORMATS = {FORMAT: {"uniformKey": "footer"}, "pme-orc": {"columnKeys": "pii: id"}}
 

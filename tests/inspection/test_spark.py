@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FACTORY = {"parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"}
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("mode", MODES, ids=str)
 @pytest.mark.parametrize("source", ["pme-parquet", "parquet"])
 def test_every_mode(spark: SparkSession, target: str, source: str, mode: Mode) -> None:
@@ -43,6 +44,7 @@ def test_every_mode(spark: SparkSession, target: str, source: str, mode: Mode) -
     assert [(found.file, found.bytes) for found in report.files] == [(file.name, file.stat().st_size)]
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("store", [True, False])
 def test_aad_prefixes(spark: SparkSession, enc: pme.Encryption, target: str, store: bool) -> None:  # noqa: FBT001
     prefixed = replace(enc, aad_prefix="people:{file}", store_aad_prefix=store)

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: no chromium")
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: no chromium"),
+    pytest.mark.rows(3),
+]
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +75,7 @@ def test_nothing_is_wider_than_the_page_and_it_is_dark_if_the_reader_prefers_dar
 INJECTED = "<script>document.title = 'ran'</script><style>body {display: none}</style><img src='x.png'>"
 
 
+@pytest.mark.rows(2)
 def test_injected_content_can_neither_run_nor_load_nor_restyle_the_page(page: Path, tmp_path: Path) -> None:
     bent = tmp_path / "bent.html"
     bent.write_text(page.read_text().replace("<header>", f"{INJECTED}<header>"))
