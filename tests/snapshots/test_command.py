@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from io import StringIO
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -147,3 +149,37 @@ def test_unusable_indexes_exit_with_2_and_nothing_is_sealed(stub: Stub, argument
     done = run("seal", "people", *arguments)
     assert (done.code, done.out, stub.asked) == (2, "", [])
     assert done.err.startswith(said)
+
+
+class Terminal(StringIO):
+    """A stream at which somebody sits."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("typed", "expect"), [("y\n", "2:ab"), (" YES\n", "2:ab"), ("n\n", None), ("\n", None)])
+def test_at_a_terminal_seal_shows_the_changes_and_asks(
+    stub: Stub, monkeypatch: pytest.MonkeyPatch, typed: str, expect: str | None
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def changes(spark: object, path: str, **given: Any) -> list[str]:
+        assert spark is stub
+        asked.append(given | {"path": path})
+        return ["2:ab", "added: part-\x1b[2J.parquet", "removed: part-1.parquet"]
+
+    terminal = Terminal()
+    monkeypatch.setattr("pme_parquet._operations.sealing.changes_to_seal", changes)
+    monkeypatch.setattr("pme_parquet._cli.sealing.sys", SimpleNamespace(stdin=Terminal(typed), stderr=terminal))
+    assert run("seal", "people", "--signing-key", "signer").code == 0
+    assert asked == [{"path": "people", "options": {}, "signing": "signer", "verify_key": None, "location": None}]
+    assert terminal.getvalue().splitlines() == [
+        "people: a seal vouches for all files. Since the version before, if there is one:",
+        r"added: part-\x1b[2J.parquet",
+        "removed: part-1.parquet",
+        "Seal 2 changes? [y/N] ",
+    ]
+    assert stub.arguments["expect"] == expect
+    assert run("seal", "people", "--expect", "3").code == 0
+    assert len(asked) == 1
