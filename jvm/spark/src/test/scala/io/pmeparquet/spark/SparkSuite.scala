@@ -36,9 +36,9 @@ abstract class SparkSuite extends FunSuite with Refusals {
   }
 
   override def afterEach(context: AfterEach): Unit = {
-    spark.catalog.listTables().collect().foreach { table =>
-      spark.sql(s"DROP ${if (table.isTemporary) "VIEW" else "TABLE"} IF EXISTS `${table.name}`")
-    }
+    // Sessions share the catalog. It drops views as well.
+    val catalog = SparkSuite.shared.sessionState.catalog
+    catalog.listTables("default").foreach(catalog.dropTable(_, ignoreIfNotExists = true, purge = true))
     SparkSession.clearActiveSession()
     SparkSuite.delete(directory)
   }
@@ -96,8 +96,10 @@ abstract class SparkSuite extends FunSuite with Refusals {
   /** Fails if the block changes anything below a path. */
   protected def untouched[A](path: String = target)(block: => A): A = {
     val place = directory.resolve(path)
-    def content =
-      (Files.exists(place), SparkSuite.under(place).map(file => file -> Files.readAllBytes(file).toSeq))
+    // Checksums: what differs is shown.
+    def content = Files.exists(place) -> SparkSuite.under(place).map { file =>
+      file.toString -> Sha256.ofBytes(Files.readAllBytes(file)).map("%02x".format(_)).mkString
+    }
     val before = content
     try block
     finally assertEquals(content, before)

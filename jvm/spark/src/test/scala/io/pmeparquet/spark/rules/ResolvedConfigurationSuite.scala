@@ -164,12 +164,12 @@ class ResolvedConfigurationSuite extends SparkSuite {
       val byOption = alone(kms)
       def read(options: Map[String, String]) =
         spark.read.schema(people.schema).options(options).parquet(target)
-      refused(Unsupported, skips)(read(byOption + (skips.toUpperCase -> "true")).collect())
+      refused(Unsupported, skips)(read(byOption + (skips.toUpperCase -> "true")).queryExecution.optimizedPlan)
       set(byOption)
-      refused(Unsupported, skips)(read(Map(skips -> "true")).collect())
+      refused(Unsupported, skips)(read(Map(skips -> "true")).queryExecution.optimizedPlan)
       unset(byOption)
       set(Map(s"spark.sql.files.$skips" -> "true"))
-      refused(Unsupported, skips)(read(byOption).collect())
+      refused(Unsupported, skips)(read(byOption).queryExecution.optimizedPlan)
       // An option overrides the session.
       assertEquals(read(byOption + (skips -> "false")).count(), 40L)
     }
