@@ -25,15 +25,18 @@ SITE_SOURCES := docs/conf.py docs/_toc.yml $(wildcard docs/_site/*.py) $(shell f
 
 SCALA_TESTS := scalafmtCheckAll scalafmtSbtCheck test
 SPARKS := $(OLDEST) $(BETWEEN) $(NEWEST)
-# The parts of `make test-all`: the Scala suites, and each folder of tests on each Spark.
+# The parts of `make test-all`: the Scala suites, those of jvm/spark on each Spark 4, and each folder of tests on each Spark.
+SUITES := $(patsubst %,%-suites,$(BETWEEN) $(NEWEST))
 FOLDERS := $(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py))))
-PARTS := scala $(foreach spark,$(SPARKS),$(FOLDERS:%=$(spark)-%))
+PARTS := scala $(SUITES) $(foreach spark,$(SPARKS),$(FOLDERS:%=$(spark)-%))
 # One or two files of each area, which together take a few minutes.
 QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_tables.py delta/test_places.py docs/test_links.py doctor/test_shown.py \
   format/test_partitions.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
   isolation/test_views.py kms/test_vault.py kms/test_denied_columns.py leaks/test_every_module.py \
-  packaging/test_wheel.py pages/test_shapes_of_files.py plan/test_truth.py policy/test_options.py policy/test_ways.py \
+  packaging/test_wheel.py pages/test_shapes_of_files.py plan/test_truth.py policy/test_other_formats.py \
   python/test_options.py rekey/test_tables.py report/test_content.py rotation/test_files.py verify/test_tables.py)
+# Names the Spark of an environment to the suites of jvm/spark.
+on_spark = PME_TEST_SPARK_4_0="$$$$(echo $(1)/lib/python3*/site-packages/pyspark/jars)"
 python_of = $(if $(filter $(NEWEST),$(1)),.venv,.venvs/pyspark-$(1))
 
 .DEFAULT_GOAL := help
@@ -81,6 +84,12 @@ test-all-scala: export PME_TEST_ALL = 1
 test-all-scala: | .venv/.ready
 	scripts/test-part scala scripts/sbt $(SCALA_TESTS)
 
+define suites_of
+test-all-$(1)-suites: | $(call python_of,$(1))/.ready
+	$(call on_spark,$(call python_of,$(1))) scripts/test-part $(1)-suites scripts/sbt spark-4_0-2_13/test
+endef
+$(foreach spark,$(BETWEEN) $(NEWEST),$(eval $(call suites_of,$(spark))))
+
 define parts_of
 test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL) target/jars/iceberg/.all target/jars/delta/.all target/jars/hudi/.all
 	PME_TEST_ALL=1 scripts/test-part $(1)-$$* $(call python_of,$(1))/bin/python -m pytest tests/$$* $$(PYTEST_ARGS)
@@ -107,7 +116,7 @@ format: .venv/.ready
 	.venv/bin/ruff format --config python/pyproject.toml $(LINTED)
 
 test-scala: | .venv/.ready
-	scripts/sbt $(SCALA_TESTS)
+	PME_TEST_SPARK_4_0="$$(echo .venv/lib/python3*/site-packages/pyspark/jars)" scripts/sbt $(SCALA_TESTS)
 
 # Lines and branches of python/src that the tests reach: COVERED=tests/plan names some of them.
 coverage: .venv/spark.jsa $(ACCP_WHEEL)

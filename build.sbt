@@ -23,9 +23,9 @@ ThisBuild / versionScheme := Some("early-semver")
 val warnings = Seq("-deprecation", "-feature", "-unchecked", "-Xlint:_", "-Xfatal-warnings")
 
 /**
- * One source serves every Scala and Spark, so `make test` compiles and runs its suites, and checks its form, on Scala 2.13
- * and the newest Spark only; `testOnly` always runs suites. `make test-all` does it for each. All else of Spark 3.5 and
- * Scala 2.12 runs in the Python tests on Spark 3.5.
+ * One source serves every Scala and Spark, so `make test` runs its suites, and checks its form, on Scala 2.13 only; the
+ * suites of `jvm/spark` also run on Scala 2.12 and the oldest Spark. `testOnly` always runs suites. `make test-all` does
+ * it for each.
  */
 val testedElsewhere =
   if (sys.env.contains("PME_TEST_ALL")) Nil else Seq(scalafmtCheckAll := {}, Test / test := {})
@@ -149,10 +149,43 @@ val mavenLayout = publishTo := Some(
   )
 )
 
+/** What Spark's own launchers open to it of the JDK (JavaModuleOptions of Spark). */
+val openedToSpark = Seq(
+  "java.lang",
+  "java.lang.invoke",
+  "java.lang.reflect",
+  "java.io",
+  "java.net",
+  "java.nio",
+  "java.util",
+  "java.util.concurrent",
+  "java.util.concurrent.atomic",
+  "jdk.internal.ref",
+  "sun.nio.ch",
+  "sun.nio.cs",
+  "sun.security.action",
+  "sun.util.calendar"
+).map(name => s"--add-opens=java.base/$name=ALL-UNNAMED")
+
+/**
+ * The class path of a line's suites. By default they run on the Spark that the line is compiled against. The environment
+ * may name the jars of another one, those of a PySpark: `make test` runs the suites of Spark 4 on the newest.
+ */
+def onTestedSpark(line: SparkLine, root: File, all: Classpath, provided: Seq[File]): Classpath =
+  sys.env.get(s"PME_TEST_SPARK_${line.name.replace('.', '_')}") match {
+    case None => all
+    case Some(named) =>
+      val jars = IO.resolve(root, file(named))
+      val found = (jars * "*.jar").get()
+      if (found.isEmpty) sys.error(s"there are no jars in $jars")
+      all.filterNot(entry => provided.contains(entry.data)) ++ found.map(Attributed.blank)
+  }
+
 /** The connector: one jar that holds our six layers and nothing else. Spark and Parquet are the cluster's. */
-def connector(line: SparkLine, scala: String, suffix: String, layers: Project*) =
+def connector(line: SparkLine, scala: String, suffix: String, kit: Project, layers: Project*) =
   module("spark", scala, s"${line.name.replace('.', '_')}-$suffix")
-    .dependsOn(layers.map(_ % Provided): _*)
+    .dependsOn(layers.map(_ % "provided->compile;test->test"): _*)
+    .dependsOn(kit % Test)
     .settings(
       moduleName := s"pme-parquet-spark-${line.name}",
       publish / skip := false,
@@ -169,6 +202,15 @@ def connector(line: SparkLine, scala: String, suffix: String, layers: Project*) 
       }.taskValue,
       Compile / packageBin / mappings ++=
         layers.map(_ / Compile / packageBin / mappings).join.value.flatten,
+      // One session serves all suites of a run. They end before the optimizing compiler would pay.
+      Test / javaOptions ++= openedToSpark ++
+        Seq("-Xmx2g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m"),
+      Test / fullClasspath := onTestedSpark(
+        line,
+        (ThisBuild / baseDirectory).value,
+        (Test / fullClasspath).value,
+        update.value.select(configurationFilter(Provided.name))
+      ),
       // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
       pomPostProcess := PomWithoutDependencies,
       publishMavenStyle := true,
@@ -394,14 +436,18 @@ lazy val snapshot212 = snapshotModule(scala212, "2_12", core212, kms212, parquet
 lazy val snapshot213 = snapshotModule(scala213, "2_13", core213, kms213, parquet213)
 lazy val orc212 = orcModule(scala212, "2_12", core212, kms212, parquet212)
 lazy val orc213 = orcModule(scala213, "2_13", core213, kms213, parquet213)
-lazy val spark35_212 = connector(spark35, scala212, "2_12", core212, kms212, parquet212, snapshot212, orc212)
-lazy val spark35_213 =
-  connector(spark35, scala213, "2_13", core213, kms213, parquet213, snapshot213, orc213).settings(
-    testedElsewhere
-  )
-lazy val spark40_213 = connector(spark40, scala213, "2_13", core213, kms213, parquet213, snapshot213, orc213)
 lazy val testkit212 = testkit(scala212, "2_12", parquet212)
 lazy val testkit213 = testkit(scala213, "2_13", parquet213)
+lazy val spark35_212 =
+  connector(spark35, scala212, "2_12", testkit212, core212, kms212, parquet212, snapshot212, orc212).settings(
+    Test / test := (Test / testOnly).toTask("").value
+  )
+lazy val spark35_213 =
+  connector(spark35, scala213, "2_13", testkit213, core213, kms213, parquet213, snapshot213, orc213).settings(
+    testedElsewhere
+  )
+lazy val spark40_213 =
+  connector(spark40, scala213, "2_13", testkit213, core213, kms213, parquet213, snapshot213, orc213)
 
 /** A real Hadoop KMS, which tests start. Nothing of it is shipped. */
 lazy val hadoopKmsServer = (project in file("target/modules/hadoop-kms")).settings(

@@ -1,4 +1,4 @@
-"""Reports what breaks the rules: forbidden imports, layers that no rule declares, and circles."""
+"""Reports what breaks the rules: forbidden imports, undeclared layers, circles, types in files of other names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from layers.graph import Use
     from layers.rules import Section
+    from layers.scala import Companion
 
 NOBODY = "nobody"
 
@@ -26,12 +27,14 @@ class Checked(NamedTuple):
         layers: all existing ones.
         uses: of layers.
         modules: uses of Python modules, or of files of one Scala package, which must have no circles either.
+        misplaced: Scala types that a file of another name has.
     """
 
     section: Section
     layers: set[str]
     uses: list[Use]
     modules: list[Use]
+    misplaced: tuple[Companion, ...] = ()
 
 
 def read(project: Path, sections: Iterable[Section]) -> list[Checked]:
@@ -57,6 +60,11 @@ def problems(checked: Checked) -> Iterator[str]:
             yield f"{use.place} imports {use.name}, which nobody may ([{section.title}])"
     yield from _circles(checked.uses)
     yield from _circles(checked.modules)
+    for one in checked.misplaced:
+        yield (
+            f"{one.place} has {one.name}, which belongs in a file of its name: it has {one.lines} lines, and other "
+            f"packages that name it are {one.packages}"
+        )
 
 
 def _read(project: Path, section: Section) -> Checked:
@@ -68,7 +76,8 @@ def _read(project: Path, section: Section) -> Checked:
         return Checked(section, sources.modules, list(sources.uses_of_modules()), [])
     if package == "jvm packages":
         packages = set(map(scala.short, sources.packages))
-        return Checked(section, packages, list(sources.uses_of_packages()), list(sources.uses_of_files()))
+        uses, files = list(sources.uses_of_packages()), list(sources.uses_of_files())
+        return Checked(section, packages, uses, files, tuple(sources.misplaced()))
     raise ValueError(f"[{section.title}]: there are [jvm modules], [jvm packages] and [PACKAGE in DIRECTORY].")
 
 

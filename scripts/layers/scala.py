@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from layers.graph import Use
@@ -33,6 +34,20 @@ _NO_CODE = re.compile(
     r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*[\s\S]*?\*/',
 )
 
+# What a companion may have, that is, a type in a file of another name: lines of code, with its companion object, and
+# other packages that name it.
+MOST_LINES = 50
+MOST_PACKAGES = 7
+
+
+class Companion(NamedTuple):
+    """A type in a file of another name that others look for: its place, its lines of code, and who names it."""
+
+    place: str
+    name: str
+    lines: int
+    packages: int
+
 
 class Source(NamedTuple):
     """A file: its place, the module of the build and the package it belongs to, and its code without comments."""
@@ -46,6 +61,25 @@ class Source(NamedTuple):
     def definitions(self) -> list[str]:
         """The names that it defines for others."""
         return _DEFINITION.findall(self.code)
+
+    @property
+    def name(self) -> str:
+        """The name of the file, which is that of its type."""
+        return PurePath(self.place).stem
+
+    def companions(self) -> Iterator[Companion]:
+        """The types of other names, without those that extend its own, or whose names begin like it."""
+        texts: dict[str, list[str]] = defaultdict(list)
+        starts: dict[str, int] = {}
+        found = list(_DEFINITION.finditer(self.code))
+        for one, following in zip(found, [*found[1:], None], strict=bool(found)):
+            starts.setdefault(one[1], one.start())
+            texts[one[1]].append(self.code[one.start() : following.start() if following else len(self.code)])
+        of_family = re.compile(rf"\b(?:extends|with|implements)\s+(?:\w+\.)*{self.name}\b")
+        for name, parts in texts.items():
+            if not name.startswith(self.name) and not any(of_family.search(part.partition("{")[0]) for part in parts):
+                lines = sum(1 for part in parts for line in part.splitlines() if line.strip())
+                yield Companion(f"{self.place}:{self.line(starts[name])}", name, lines, packages=0)
 
     def line(self, offset: int) -> int:
         """The number of the line at an offset of the code."""
@@ -96,6 +130,19 @@ class Sources:
                     continue
                 seen.add(found[0])
                 yield Use(f"{file.place}:{file.line(found.start())}", found[0], file.place, defining[0].place)
+
+    def misplaced(self) -> Iterator[Companion]:
+        """The types that other packages name, and that are neither in a file of their name nor small companions."""
+        naming: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for file, _, name in self._named():
+            package = self._package_of(name)
+            if package is not None and package != file.package:
+                naming[package, name.removeprefix(package).lstrip(".").split(".")[0]].add(file.package)
+        for file in self.files:
+            for one in file.companions():
+                packages = len(naming[file.package, one.name])
+                if packages > MOST_PACKAGES or (packages and one.lines > MOST_LINES):
+                    yield one._replace(packages=packages)
 
     @cached_property
     def _defining(self) -> dict[tuple[str, str], list[Source]]:

@@ -1,4 +1,7 @@
-"""The layers of scripts/layers.txt hold, in Scala and in Python; a forbidden import and a circle are found."""
+"""The layers of scripts/layers.txt hold, in Scala and in Python; a forbidden import and a circle are found.
+
+So is a type that other packages use in a file of another name, unless it is a small companion.
+"""
 
 from __future__ import annotations
 
@@ -97,6 +100,50 @@ def test_a_circle_of_files_in_one_package_is_drawn_line_by_line(copied: Path) ->
     found = planted(copied, "jvm packages", files)
     assert f"{CORE}/planted/One.scala:4 uses Two" in found
     assert f"{CORE}/planted/Two.scala:5 uses One" in found
+
+
+def type_of(name: str, lines: int, more: str = "") -> str:
+    """Return a class and its companion object, with so many lines of code, and comments and blank lines among them."""
+    body = "\n\n".join(f"  // {number}\n  val v{number} = {number}" for number in range(lines - 3))
+    return f"final class {name}{more} {{\n{body}\n}}\n\n/** As {name}. */\nobject {name}\n"
+
+
+def files_with(other: str, users: int) -> dict[str, str]:
+    """Return a file with two types, and files of other packages that name the second, which is `Other`."""
+    files = {f"{CORE}/planted/One.scala": f"package io.pmeparquet.planted\n\nabstract class One\n\n{other}"}
+    for number in range(users):
+        text = f"package io.pmeparquet.user{number}\n\nimport io.pmeparquet.planted.Other\n\nobject User\n"
+        files[f"{CORE}/user{number}/User.scala"] = text
+    return files
+
+
+def test_a_long_type_of_other_packages_needs_a_file_of_its_name(copied: Path) -> None:
+    found = planted(copied, "jvm packages", files_with(type_of("Other", 51), users=1))
+    assert f"{CORE}/planted/One.scala:5 has Other, which belongs in a file of its name: it has 51 lines" in found
+
+
+def test_a_type_that_many_packages_name_needs_a_file_of_its_name(copied: Path) -> None:
+    found = planted(copied, "jvm packages", files_with(type_of("Other", 4), users=8))
+    assert f"{CORE}/planted/One.scala:5 has Other, which belongs in a file of its name" in found
+    assert "other packages that name it are 8" in found
+
+
+@pytest.mark.parametrize(
+    ("other", "users"),
+    [
+        (type_of("Other", 50), 7),
+        (type_of("Other", 60, " extends One"), 8),
+        (type_of("Other", 60), 0),
+    ],
+    ids=["small", "of the family", "of the package"],
+)
+def test_a_companion_stays_in_the_file(copied: Path, other: str, users: int) -> None:
+    assert "which belongs in a file" not in planted(copied, "jvm packages", files_with(other, users))
+
+
+def test_a_type_whose_name_begins_with_that_of_the_file_stays_in_it(copied: Path) -> None:
+    files = {name: text.replace("Other", "OneOther") for name, text in files_with(type_of("Other", 60), 8).items()}
+    assert "which belongs in a file" not in planted(copied, "jvm packages", files)
 
 
 def test_a_forbidden_import_of_a_python_layer_is_reported_wherever_it_is(copied: Path) -> None:

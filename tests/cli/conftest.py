@@ -1,14 +1,15 @@
-"""A plaintext table by PyArrow, and the same one encrypted by the command."""
+"""A plaintext table by PyArrow, the same one encrypted by the command, and commands without Spark."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.commands import keystore, run
+from pme_parquet._cli import sessions
+from tests.support.commands import Stub, keystore, run, stubbed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,11 +19,29 @@ if TYPE_CHECKING:
     import pme_parquet as pme
 
 FILES = 3
+# What a command takes from the environment.
+VARIABLES = ["HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_HOME", "SPARK_CONF_DIR"]
+VARIABLES += ["PME_KMS", "PME_MASTER", "PME_OPTIONS_FILE"]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def shared_session(spark: SparkSession) -> None:
-    """Start the tests' own session first: a command would start one without the test kit."""
+@pytest.fixture(autouse=True)
+def no_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a command use the session of the tests, or a stub; without one of them it may start none."""
+
+    def fail(*_: object) -> NoReturn:
+        raise AssertionError("Spark was started")
+
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sessions, "_start", fail)
+    if "spark" not in request.fixturenames:
+        monkeypatch.setattr(sessions, "_active", fail)
+
+
+@pytest.fixture
+def stub(no_spark: None, monkeypatch: pytest.MonkeyPatch) -> Stub:
+    """Stand in for Spark and the operations."""
+    return stubbed(monkeypatch)
 
 
 @pytest.fixture(scope="session")

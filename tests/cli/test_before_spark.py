@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,26 +16,16 @@ from pme_parquet import _audience
 from pme_parquet._audience import Words, used
 from pme_parquet._cli import checking, sessions
 from pme_parquet._spark.connector import Connector, evaluated
-from pme_parquet.errors import KeyDeniedError
-from tests.cli.all_commands import COMMANDS
-from tests.support.commands import run
+from tests.support.commands import COMMANDS, run
+from tests.support.files.tails import encrypted
 from tests.support.processes import environment
+from tests.support.session import QUICK
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SPARK = ["doctor", "plan", "verify", "rotate", "key-usage", "encrypt", "rekey", "decrypt", "report", "seal"]
 SPARK += ["delta-encrypt", "delta-rotate"]
-
-
-@pytest.fixture(autouse=True)
-def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> NoReturn:
-        raise AssertionError("Spark was started")
-
-    monkeypatch.setattr(sessions, "_active", fail)
-    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_HOME", "SPARK_CONF_DIR", "PME_KMS", "PME_OPTIONS_FILE"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def arguments(verb: str, path: Path, *, target: Path | None = None) -> list[str | Path]:
@@ -61,10 +52,10 @@ def table(tmp_path: Path) -> Path:
 def test_a_missing_path_is_refused(tmp_path: Path, verb: str, scheme: str) -> None:
     command = arguments(verb, tmp_path / "nowhere")
     command[1] = f"{scheme}{command[1]}"
-    done = run(*command)
-    assert (done.code, done.out) == (2, "")
-    told = "there is nothing at this path. Check the path."
-    assert done.err == f"[PME_BAD_OPTION] {command[1]}: {told}\n"
+    done = run(*command, "--json")
+    message = f"[PME_BAD_OPTION] {command[1]}: there is nothing at this path. Check the path."
+    assert (done.code, done.err) == (2, f"{message}\n")
+    assert done.document == {"error": {"condition": "PME_BAD_OPTION", "message": message}}
 
 
 @pytest.mark.parametrize("verb", SPARK)
@@ -81,6 +72,12 @@ def test_a_missing_keystore_exits_with_3(table: Path, verb: str) -> None:
     assert (done.code, done.out) == (3, "")
     assert "there is no such file" in done.err
     assert "`pme-parquet keys create`" in done.err
+
+
+def test_a_directory_in_place_of_a_keystore_is_named(table: Path) -> None:
+    done = run("verify", table, "--keystore", table)
+    assert done.code == 3
+    assert "it is a directory. Name a file in it: " in done.err
 
 
 @pytest.mark.parametrize("reference", ["env:PME_NOT_SET", "file:/no/such/file"])
@@ -156,13 +153,6 @@ def test_a_default_file_system_in_sparks_own_files_is_respected(
     checking.before_spark(sessions.SparkChoice(), {}, "none")
 
 
-@pytest.mark.parametrize("names", [(), ("keys",), *COMMANDS], ids=" ".join)
-def test_h_is_short_for_help(names: tuple[str, ...]) -> None:
-    done = run(*names, "-h")
-    assert (done.code, done.err) == (0, "")
-    assert done.out == run(*names, "--help").out
-
-
 def test_the_version_is_printed() -> None:
     done = run("--version")
     assert (done.code, done.out, done.err) == (0, f"pme-parquet {pme.__version__}\n", "")
@@ -217,13 +207,29 @@ def test_messages_of_the_keys_commands_contain_no_python_code(tmp_path: Path, mo
         assert "pme." not in done.err
 
 
-def test_a_refused_key_exits_with_3(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> NoReturn:
-        raise KeyDeniedError("no")
+def test_a_subset_of_a_keystore_has_only_the_named_keys(
+    keys: pme.Keystore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK)
+    monkeypatch.setenv("PME_COLLEAGUE", "another long password")
+    typed = ["subset", keys.path, "few.p12", "footer", "--password", keys.password, "--target-password"]
+    monkeypatch.chdir(tmp_path)
+    made = run("keys", *map(str, typed), "env:PME_COLLEAGUE", "--json")
+    assert (made.code, made.document["keys"]) == (0, ["footer"])
+    listed = run("keys", "list", "few.p12", "--password", "env:PME_COLLEAGUE")
+    assert (listed.code, listed.out) == (0, "few.p12 (PKCS12)\nfooter\n")
 
-    monkeypatch.setattr(sessions, "_active", refuse)
-    for verb in SPARK:
-        assert run(*arguments(verb, table)).code == 3
+
+def test_a_report_without_keys_needs_no_spark(table: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    arguments: list[str | Path] = ["report", table, "--out", page, "--no-verify"]
+    (table / "a").write_bytes(encrypted(b"footer"))
+    done = run(*arguments)
+    assert (done.code, done.out, done.err) == (0, f"{page}: 0 findings\n", "")
+    (table / "b").write_bytes(b"PAR1")
+    done = run(*arguments)
+    assert (done.code, done.out) == (1, f"{page}: 1 finding\n")
+    assert "1 finding" in page.read_text()
 
 
 def test_a_result_that_cannot_be_written_is_wrong_use(tmp_path: Path) -> None:
@@ -277,3 +283,45 @@ def alive(process: int) -> bool:
             return stat.read().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+SECRET = "swordfish-41"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-o", f"kms.keystore.password={SECRET}"],
+        ["-o", f"KMS.Vault.Token={SECRET}"],
+        ["--conf", f"spark.datasource.pme-parquet.kms.keystore.password={SECRET}"],
+        ["--conf", f"spark.hadoop.pme-parquet.kms.vault.token={SECRET}"],
+        ["--conf", f"spark.hadoop.parquet.encryption.key.access.token={SECRET}"],
+    ],
+)
+def test_a_secret_written_out_is_refused(arguments: list[str]) -> None:
+    done = run("verify", "people", *arguments, "--json")
+    assert done.code == 2
+    assert done.err.startswith("[PME_SECRET_IN_OPTION]")
+    assert done.document["error"]["condition"] == "PME_SECRET_IN_OPTION"
+    assert SECRET not in done.out + done.err
+
+
+def test_a_secret_in_a_file_of_options_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "kms.json"
+    file.write_text(json.dumps({"kms": "vault", "kms.vault.token": SECRET}))
+    done = run("verify", "people", "--options-file", file)
+    assert (done.code, done.err[:22]) == (2, "[PME_SECRET_IN_OPTION]")
+    assert SECRET not in done.out + done.err
+
+
+def test_a_public_key_written_out_is_refused() -> None:
+    for given in (["--verify-key", SECRET], ["-o", f"verifyKey={SECRET}"]):
+        done = run("seal", "people", *given)
+        assert (done.code, done.err[:22]) == (2, "[PME_SECRET_IN_OPTION]")
+        assert SECRET not in done.out + done.err
+
+
+def test_a_secret_of_the_new_kms_is_refused() -> None:
+    done = run("rotate", "people", "--new-option", f"kms.keystore.password={SECRET}")
+    assert (done.code, done.err[:22]) == (2, "[PME_SECRET_IN_OPTION]")
+    assert SECRET not in done.out + done.err

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from pme_parquet._cli import output
 from tests.support.commands import run
 from tests.support.files.tails import encrypted, material
 from tests.support.processes import environment
@@ -22,6 +23,8 @@ WRONG = [
     (["verify", "people", "--sample-files", "many"], "--sample-files"),
     (["verify", "people", "-o", "nothing"], "NAME=VALUE"),
     (["decrypt", "people", "open"], "--write-plaintext"),
+    (["encrypt", "people", "--footer-key", "a"], "either a target or --in-place"),
+    (["encrypt", "people", "new", "--in-place", "--footer-key", "a"], "either a target or --in-place"),
 ]
 
 
@@ -34,10 +37,6 @@ def test_wrong_use_exits_with_2_and_is_a_document_with_json(arguments: list[str]
     assert (with_json.code, with_json.err) == (2, done.err)
     assert with_json.document["error"]["condition"] == ""
     assert says in with_json.document["error"]["message"]
-
-
-def test_help_exits_with_0() -> None:
-    assert run("verify", "--help").code == 0
 
 
 @pytest.fixture
@@ -102,3 +101,19 @@ def test_a_closed_pipe_causes_no_error(tmp_path: Path) -> None:
     with process.stderr as err:
         assert err.read() == b""
     assert process.wait() == 0
+
+
+def test_an_error_is_in_colour_at_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = "[PME_NO_KEY] write: no key is named."
+    output.write_error(message)
+    assert capsys.readouterr().err == f"{message}\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    output.write_error(message)
+    assert capsys.readouterr().err == "\033[1;31m[PME_NO_KEY]\033[0m write: no key is named.\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    output.write_error(message)
+    assert capsys.readouterr().err == f"{message}\n"

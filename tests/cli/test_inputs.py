@@ -1,8 +1,9 @@
-"""How options, keys and columns are written."""
+"""How options, keys and columns are written: on the command line, in files of options, and in the user's own file."""
 
 from __future__ import annotations
 
 import json
+import os
 from inspect import isclass
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,12 @@ import typer
 import pme_parquet as pme
 from pme_parquet._cli.checking import KMS
 from pme_parquet._cli.options import (
+    CONFIG_VARIABLE,
     SECRETS,
     Given,
     WriteKeys,
     column_keys,
+    configured,
     in_file,
     kms_options,
     master_keys,
@@ -128,3 +131,93 @@ def test_every_kms_class_with_a_short_name_is_known() -> None:
     # These two name a class instead.
     unnamed = {pme.KmsClass, pme.PythonKms}
     assert {one for one in classes if hasattr(one, "options")} - unnamed == set(map(type, examples))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home directory, in which commands run."""
+    for name in (CONFIG_VARIABLE, "XDG_CONFIG_HOME", "PME_KMS", "PME_OPTIONS_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def config(directory: Path, **options: str) -> Path:
+    file = directory / "pme-parquet" / "config"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(options))
+    file.chmod(0o600)
+    return file
+
+
+def test_the_users_configuration_file_applies_to_every_command_below_what_is_typed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config(home / ".config", kms="vault", footerKey="a")
+    assert Given().options() == {"kms": "vault", "footerKey": "a"}
+    assert Given(option=["FOOTERKEY=b"]).options() == {"kms": "vault", "FOOTERKEY": "b"}
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "other"))
+    assert Given().options() == {}
+    config(home / "other", kms="aws")
+    assert Given().options() == {"kms": "aws"}
+    monkeypatch.setenv(CONFIG_VARIABLE, "")
+    assert Given().options() == {}
+
+
+def test_a_file_in_the_current_directory_is_never_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = config(home, kms="com.example.Stolen")
+    for name in ("config", "pme-parquet.json", ".pme-parquet", "kms.json"):
+        (home / name).write_text(file.read_text())
+    assert configured() == {}
+    # The XDG specification says to ignore a path that is not absolute.
+    for directory in (".", "", "pme-parquet/.."):
+        monkeypatch.setenv("XDG_CONFIG_HOME", directory)
+        assert configured() == {}
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setenv("HOME", ".")
+    assert configured() == {}
+    monkeypatch.setenv(CONFIG_VARIABLE, "pme-parquet/config")
+    with pytest.raises(pme.BadOptionError, match="its path is not absolute"):
+        configured()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+def test_a_configuration_file_that_others_can_change_is_refused(home: Path) -> None:
+    config(home / ".config", kms="vault").chmod(0o666)
+    with pytest.raises(pme.BadOptionError, match="other users can change it"):
+        configured()
+
+
+def test_a_configuration_file_that_does_not_exist_or_holds_a_secret_is_an_error(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CONFIG_VARIABLE, str(home / "none"))
+    with pytest.raises(pme.BadOptionError, match="No such file"):
+        configured()
+    file = config(home / ".config")
+    file.write_text('{"kms.keystore.password": "hunter2"}')
+    monkeypatch.delenv(CONFIG_VARIABLE)
+    with pytest.raises(pme.SecretInOptionError, match=r"pme-parquet/config") as caught:
+        configured()
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_keystore_stands_for_its_three_options(home: Path) -> None:
+    made = {
+        "kms": "keystore",
+        "kms.keystore.path": "keys.p12",
+        "kms.keystore.password": "env:PME_KEYSTORE_PASSWORD",
+    }
+    assert Given(keystore="keys.p12").options() == made
+    password = {"kms.keystore.password": "file:/p"}
+    assert Given(keystore="keys.p12", option=["kms.keystore.password=file:/p"]).options() == made | password
+    config(home / ".config", **{"kms": "vault", "kms.keystore.password": "file:/p"})
+    assert Given(keystore="keys.p12").options() == made | password
+
+
+@pytest.mark.parametrize("given", [Given("a", "vault"), Given("a", option=["kms.keystore.PATH=b"])])
+def test_a_keystore_and_another_kms_are_wrong_use(home: Path, given: Given) -> None:
+    assert home.is_dir()
+    with pytest.raises(typer.BadParameter, match="another KMS or keystore is named as well"):
+        given.options()

@@ -1,15 +1,15 @@
-"""Progress: counts reach the total, lines if output is piped, nothing from the library unless asked for."""
+"""Progress and Ctrl-C of an operation: with a session that only records, so that each test chooses what happens."""
 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
+from dataclasses import dataclass, field
 from threading import Event, Thread
-from time import sleep
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
+from unittest.mock import MagicMock
 
 import pytest
 from py4j.protocol import Py4JNetworkError
@@ -19,136 +19,63 @@ import pme_parquet as pme
 from pme_parquet._display import progress as forms
 from pme_parquet._display.progress import Bar, Clock, Lines, Notebook, Nothing, Step, chosen
 from pme_parquet._operations.operation import watched
-from tests.cli.conftest import FILES
-from tests.support.canary import data_files
-from tests.support.commands import run
-from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from pyspark.sql import SparkSession
+    from collections.abc import Callable
 
 HALF = Step("copying", 2, 4, 1024, 2048)
-LINE = re.compile(r"^([a-z ]+): (\d+) of (\d+) files(?:, ([\d.]+ \w+) of ([\d.]+ \w+))?(?:, .* left)?$")
+PATIENCE = 20
 
 
-def lines(text: str) -> Iterator[tuple[str, ...]]:
-    for line in text.splitlines():
-        found = LINE.match(line)
-        if found:
-            yield found.groups("")
+@dataclass
+class Session:
+    """What an operation uses of Spark while it runs.
 
+    Attributes:
+        tags: the tags of its jobs, with a minus before one that was removed.
+        cancelled: whether the jobs with its tag were cancelled.
+        gone: whether the JVM does not answer that.
+    """
 
-def of_table(table: Path, target: Path, given: list[str]) -> dict[str, list[Any]]:
-    return {
-        "verifying": ["verify", table, *given],
-        "writing keys": ["rotate", table, *given, "--master-key", "footer=other"],
-        "copying": ["rekey", table, target, "--uniform-key", "pay", *given],
-        "looking into footers": ["key-usage", table, *given],
-    }
+    tags: list[str] = field(default_factory=list)
+    cancelled: Event = field(default_factory=Event)
+    gone: bool = False
+    _jsparkSession: str = "the session"  # noqa: N815 as in Spark
+    _jvm: MagicMock = field(default_factory=MagicMock)
 
+    @property
+    def sparkContext(self) -> Session:  # noqa: N802 as in Spark
+        return self
 
-@pytest.fixture(scope="module")
-def tables(encrypted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("progress") / "table"
-    path.mkdir()
-    for number in range(4):
-        for file in data_files(encrypted):
-            (path / f"{number}-{file.name}").write_bytes(file.read_bytes())
-    return path
+    def addJobTag(self, tag: str) -> None:  # noqa: N802 as above
+        self.tags.append(tag)
 
+    def removeJobTag(self, tag: str) -> None:  # noqa: N802 as above
+        self.tags.append(f"-{tag}")
 
-@pytest.mark.parametrize("step", ["verifying", "writing keys", "copying", "looking into footers"])
-def test_counts_reach_the_total_and_lines_are_printed_where_output_is_piped(
-    tables: Path, given: list[str], tmp_path: Path, step: str
-) -> None:
-    done = run(*of_table(tables, tmp_path / "target", given)[step])
-    assert done.code == 0, done.err
-    name, files, all_files, size, all_size = list(lines(done.err))[-1]
-    assert (name, int(files), int(all_files)) == (step, 4 * FILES, 4 * FILES)
-    assert size == all_size
-    assert bool(size) == (step != "looking into footers")
-    assert not list(lines(done.out))
+    def cancelJobsWithTag(self, tag: str) -> None:  # noqa: N802 as above
+        assert self.tags[0] == tag
+        self.cancelled.set()
+        if self.gone:
+            raise Py4JNetworkError
 
+    def run(self, work: Callable[[], str], *, progress: bool | None = False) -> str:
+        progress_of = self._jvm.io.pmeparquet.spark.admin.job.Progress.watch
+        progress_of.return_value.snapshot.return_value = "verifying\t3\t3\t10\t10"
+        spark: Any = self
+        return watched(spark, work, name="pme.x", progress=progress, interrupted="nothing was done.")
 
-def test_a_failed_file_counts_too(tables: Path, given: list[str], tmp_path: Path) -> None:
-    file = data_files(tables)[0]
-    (tmp_path / "whole").write_bytes(file.read_bytes())
-    (tmp_path / "cut").write_bytes(file.read_bytes()[:-20])
-    done = run("verify", tmp_path, *given)
-    assert done.code == 1
-    assert list(lines(done.err))[-1][1:3] == ("2", "2")
+    def interrupted(self, then: Callable[[], str]) -> KeyboardInterrupt:
+        """Press Ctrl-C during the work, which ends after its jobs were cancelled."""
 
-
-def test_quiet_prints_no_progress(encrypted: Path, given: list[str]) -> None:
-    assert run("verify", encrypted, *given, "--quiet").err == ""
-
-
-def test_a_library_prints_no_progress_unless_asked(
-    spark: SparkSession, encrypted: Path, keys: pme.Keystore, capfd: pytest.CaptureFixture[str]
-) -> None:
-    pme.verify(spark, encrypted, kms=keys)
-    assert capfd.readouterr() == ("", "")
-    pme.verify(spark, encrypted, kms=keys, progress=True)
-    assert list(lines(capfd.readouterr().err))[-1][:3] == ("verifying", "3", "3")
-
-
-def test_an_error_in_the_thread_is_raised_in_the_waiting_caller(spark: SparkSession, keys: pme.Keystore) -> None:
-    for progress in (True, False):
-        with pytest.raises(pme.BadOptionError, match="there is nothing"):
-            pme.verify(spark, "/no/such/place", kms=keys, progress=progress)
-
-
-def test_jobs_keep_the_group_that_the_user_gave_them(spark: SparkSession, encrypted: Path, keys: pme.Keystore) -> None:
-    context = spark.sparkContext
-    context.setJobGroup("mine", "a table")
-    try:
-        pme.verify(spark, encrypted, kms=keys, progress=False)
-        assert context.statusTracker().getJobIdsForGroup("mine")
-    finally:
-        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
-        context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
-
-
-def test_a_session_sees_its_own_settings(spark: SparkSession, encrypted: Path, keys: pme.Keystore) -> None:
-    other = spark.newSession()
-    for name, value in keys.options().items():
-        other.conf.set(f"spark.datasource.pme-parquet.{name}", value)
-    assert pme.verify(other, encrypted).count() == 0
-
-
-def test_a_thread_of_the_jvm_has_its_session_back_afterwards(spark: SparkSession) -> None:
-    jvm: Any = spark._jvm
-    active = jvm.org.apache.spark.sql.SparkSession.getActiveSession
-    before, other = active(), spark.newSession()
-    jvm.io.pmeparquet.spark.admin.job.Progress.watch(other._jsparkSession)
-    assert active().get().equals(other._jsparkSession)
-    # The outcome does not matter: there is no such table.
-    with pytest.raises(pme.BadOptionError):
-        jvm.io.pmeparquet.spark.admin.TableCopies.encryptInPlace(
-            other._jsparkSession, "/no/such/place", {}, {"kms": TEST_KMS, "footerKey": "footer"}
-        )
-    assert active().equals(before)
-
-
-def test_ctrl_c_reports_the_state_it_leaves(spark: SparkSession) -> None:
-    def interrupted(then: Callable[[], str]) -> str:
         def work() -> str:
             os.kill(os.getpid(), signal.SIGINT)
-            sleep(0.5)
+            assert self.cancelled.wait(PATIENCE)
             return then()
 
         with pytest.raises(KeyboardInterrupt) as stopped:
-            watched(spark, work, name="pme.x", progress=False, interrupted="nothing was done.")
-        return str(stopped.value)
-
-    def cancelled() -> str:
-        raise ValueError
-
-    assert interrupted(cancelled) == "pme.x was interrupted: nothing was done."
-    assert interrupted(lambda: "done") == "pme.x was interrupted: it had already finished."
+            self.run(work)
+        return stopped.value
 
 
 class Inheriting(Thread):
@@ -162,80 +89,74 @@ class Inheriting(Thread):
         self.work()
 
 
-def test_an_operation_whose_thread_ends_before_it_begins_is_reported(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Stillborn(Inheriting):
-        def run(self) -> None:
-            """Does nothing, as if Spark's wrapper of the target had raised."""
+class Stillborn(Inheriting):
+    """A thread that ends at once, as if Spark's wrapper of the target had raised."""
 
+    def run(self) -> None: ...
+
+
+class Interrupted(Inheriting):
+    """A thread that does not start, because of Ctrl-C."""
+
+    def start(self) -> NoReturn:
+        raise KeyboardInterrupt
+
+
+@pytest.fixture(autouse=True)
+def threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let threads need no JVM."""
+    monkeypatch.setattr("pyspark.InheritableThread", Inheriting)
+
+
+def fail() -> NoReturn:
+    raise pme.BadOptionError("there is nothing")
+
+
+def test_a_library_prints_no_progress_unless_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    assert Session().run(lambda: "done", progress=None) == "done"
+    assert capfd.readouterr() == ("", "")
+    assert Session().run(lambda: "done", progress=True) == "done"
+    assert capfd.readouterr() == ("", "verifying: 3 of 3 files, 10 B of 10 B\n")
+
+
+@pytest.mark.parametrize("progress", [True, False])
+def test_an_error_in_the_thread_is_raised_in_the_waiting_caller(*, progress: bool) -> None:
+    session = Session()
+    with pytest.raises(pme.BadOptionError, match="there is nothing"):
+        session.run(fail, progress=progress)
+    [tag, removed] = session.tags
+    assert removed == f"-{tag}"
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_ctrl_c_cancels_the_jobs_and_reports_the_state_it_leaves(*, gone: bool) -> None:
+    stopped = Session(gone=gone).interrupted(fail)
+    assert str(stopped) == "pme.x was interrupted: nothing was done."
+    assert stopped.__cause__ is None
+    assert str(Session(gone=gone).interrupted(lambda: "done")) == "pme.x was interrupted: it had already finished."
+
+
+def test_an_operation_whose_thread_ends_before_it_begins_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.InheritableThread", Stillborn)
     with pytest.raises(RuntimeError, match="the operation did not begin"):
-        watched(spark, lambda: None, name="pme.x", progress=True, interrupted="")
+        Session().run(lambda: "", progress=True)
 
 
-def test_ctrl_c_before_the_operation_begins_ends_it(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupted(Inheriting):
-        def start(self) -> None:
-            raise KeyboardInterrupt
-
+def test_ctrl_c_before_the_operation_begins_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.InheritableThread", Interrupted)
     with pytest.raises(KeyboardInterrupt, match=r"pme\.x was interrupted: nothing was done\."):
-        watched(spark, lambda: None, name="pme.x", progress=True, interrupted="nothing was done.")
+        Session().run(lambda: "", progress=True)
 
 
-def test_a_jvm_that_does_not_answer_does_not_hide_ctrl_c(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Event()
-
-    def gone(*_: object) -> None:
-        asked.set()
-        raise Py4JNetworkError
-
-    def work() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-        asked.wait(20)
-        raise ValueError
-
-    monkeypatch.setattr(type(spark.sparkContext), "cancelJobsWithTag", gone)
-    with pytest.raises(KeyboardInterrupt, match=r"nothing was done\.") as stopped:
-        watched(spark, work, name="pme.x", progress=False, interrupted="nothing was done.")
-    assert asked.is_set()
-    assert stopped.value.__cause__ is None
-
-
-def test_what_failed_just_before_ctrl_c_is_its_cause(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_failed_just_before_ctrl_c_is_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     class Late(Nothing):
         def finish(self, step: Step | None) -> None:  # noqa: ARG002 as all forms
             raise KeyboardInterrupt
 
-    def work() -> None:
-        raise ValueError("before")
-
     monkeypatch.setattr("pme_parquet._operations.operation.chosen", lambda **_: Late())
     with pytest.raises(KeyboardInterrupt) as stopped:
-        watched(spark, work, name="pme.x", progress=None, interrupted="")
-    assert str(stopped.value.__cause__) == "before"
-
-
-def test_the_job_tag_is_removed_afterwards(spark: SparkSession) -> None:
-    def tagged() -> set[str]:
-        return {tag for tag in spark.sparkContext.getJobTags() if tag.startswith("pme-")}
-
-    during: list[set[str]] = []
-    after: list[set[str]] = []
-
-    class Asked(Inheriting):
-        """Ask in the same thread of the JVM, when the work is done."""
-
-        def run(self) -> None:
-            super().run()
-            after.append(tagged())
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pyspark.InheritableThread", Asked)
-        watched(spark, lambda: during.append(tagged()), name="pme.x", progress=False, interrupted="")
-    assert [len(tags) for tags in during] == [1]
-    assert after == [set()]
+        Session().run(fail)
+    assert str(stopped.value.__cause__) == "[PME_BAD_OPTION] there is nothing"
 
 
 class Terminal:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from pme_parquet._audience import used
 from pme_parquet._checks.results import DeltaCheck
-from pme_parquet._cli import delta, sessions
+from pme_parquet._cli import sessions
+from pme_parquet._delta_encryption.encrypted import EncryptedTable
 from pme_parquet._delta_log import live
-from pme_parquet._delta_tables.encrypted import EncryptedTable
 from pme_parquet.delta import DeltaFinding
 from pme_parquet.errors import KeyDeniedError, PlaintextFileError
-from tests.support.commands import Done, run
+from tests.support.commands import Done, Stub, run, stubbed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pme_parquet._cli.sessions import SparkChoice
-    from pme_parquet._encryption import Encryption
 
-VERBS = {"delta-encrypt": delta.delta_encrypt, "delta-rotate": delta.delta_rotate}
+VERBS = ("delta-encrypt", "delta-rotate")
 KEYS = ["--footer-key", "footer", "--column-key", "pii=ssn"]
 KMS = ["--kms", "static", "-o", "kms.static.keys=env:PME_TEST_KEYS"]
 OURS = "io.pmeparquet.spark.PmeExtensions,io.delta.sql.DeltaSparkSessionExtension"
@@ -34,60 +32,21 @@ CHECKED = DeltaCheck("people", 2, ("ssn",), "as named", (), {})
 RESULT = EncryptedTable("people", 0, 2, 1, 1, 1, 4, {"ssn": "pii"}, {}, (), ("left",), ("VACUUM",), CHECKED)
 
 
-@dataclass
-class Recorded:
-    """A session that only records, and what operations were given."""
-
-    started: dict[str, str] = field(default_factory=dict)
-    own: dict[str, str] = field(default_factory=dict)
-    table: str = ""
-    enc: Encryption | None = None
-    checked: dict[str, Any] = field(default_factory=dict)
-    result: EncryptedTable | Exception = RESULT
-
-    @property
-    def conf(self) -> Recorded:
-        return self
-
-    def set(self, name: str, value: str) -> None:
-        self.own[name] = value
-
-    def stop(self) -> None:
-        pass
-
-    def start(self, settings: dict[str, str], _: SparkChoice) -> Recorded:
-        self.started = settings
-        return self
-
-    def change(self, spark: object, table: str, enc: Encryption) -> EncryptedTable:
-        assert spark is self
-        self.table, self.enc = table, enc
-        if isinstance(self.result, Exception):
-            raise self.result
-        return self.result
-
-    def check(self, path: str, **given: Any) -> DeltaCheck:
-        self.checked = {"path": path} | given
-        return CHECKED
-
-    @property
-    def options(self) -> dict[str, str]:
-        assert self.enc is not None
-        return self.enc.options()
-
-
 @pytest.fixture
-def recorded(monkeypatch: pytest.MonkeyPatch) -> Recorded:
-    made = Recorded()
-    monkeypatch.setattr(sessions, "_active", lambda: None)
-    monkeypatch.setattr(sessions, "_start", made.start)
-    monkeypatch.setattr(delta.delta_check, "function", made.check)
-    for command in VERBS.values():
-        monkeypatch.setattr(command, "function", made.change)
+def stub(monkeypatch: pytest.MonkeyPatch) -> Stub:
+    """Stand in for Spark and the operations."""
     monkeypatch.setenv("PME_TEST_KEYS", "footer=…")
     for name in ("PME_KMS", "PME_OPTIONS_FILE", "PME_MASTER", "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
         monkeypatch.delenv(name, raising=False)
+    made = stubbed(monkeypatch)
+    made.results |= {"delta-encrypt": RESULT, "delta-rotate": RESULT, "delta-check": CHECKED}
     return made
+
+
+def options(stub: Stub) -> dict[str, str]:
+    """Return the options of the Encryption that the operation got."""
+    found: dict[str, str] = stub.arguments["enc"].options()
+    return found
 
 
 @pytest.fixture
@@ -109,13 +68,13 @@ def encrypt(table: Path, *more: str | Path) -> Done:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_table_gets_the_keys_and_the_session_the_kms(recorded: Recorded, table: Path, verb: str) -> None:
+def test_the_table_gets_the_keys_and_the_session_the_kms(stub: Stub, table: Path, verb: str) -> None:
     done = run(verb, table, *KEYS, *KMS, "-o", "unlistedColumns=plaintext", "-o", "dataKeyBits=256")
     assert (done.code, done.err) == (0, "")
-    assert recorded.table == str(table)
-    assert recorded.options["columnKeys"] == json.dumps({"pii": ["ssn"]})
-    assert recorded.options["unlistedColumns"] == "plaintext"
-    assert recorded.own == {
+    assert stub.arguments["table"] == str(table)
+    assert options(stub)["columnKeys"] == json.dumps({"pii": ["ssn"]})
+    assert options(stub)["unlistedColumns"] == "plaintext"
+    assert stub.own == {
         "pme-parquet.kms": "static",
         "pme-parquet.kms.static.keys": "env:PME_TEST_KEYS",
         "pme-parquet.dataKeyBits": "256",
@@ -123,68 +82,62 @@ def test_the_table_gets_the_keys_and_the_session_the_kms(recorded: Recorded, tab
     }
 
 
-def test_each_command_has_its_operation(recorded: Recorded, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert recorded.result is RESULT
-    for verb, command in VERBS.items():
-        other = replace(RESULT, path=verb)
-        monkeypatch.setattr(command, "function", lambda *_, found=other, **__: found)
+def test_each_command_has_its_operation(stub: Stub, table: Path) -> None:
+    for verb in VERBS:
+        stub.results[verb] = replace(RESULT, path=verb)
         assert run(verb, table, *KEYS, "--json").document["path"] == verb
 
 
-def test_a_session_has_delta_and_our_factory(recorded: Recorded, table: Path) -> None:
+def test_a_session_has_delta_and_our_factory(stub: Stub, table: Path) -> None:
     assert encrypt(table, "--packages", "io.delta:delta-spark_2.12:3.3.2", "--master", "local[3]").code == 0
-    assert recorded.started["spark.sql.extensions"] == OURS
-    assert recorded.started[CATALOG] == DELTA
-    assert recorded.started["spark.hadoop.parquet.crypto.factory.class"] == "io.pmeparquet.parquet.PmeCryptoFactory"
-    assert recorded.started["spark.jars.packages"] == "io.delta:delta-spark_2.12:3.3.2"
-    assert recorded.started["spark.master"] == "local[3]"
+    assert stub.started["spark.sql.extensions"] == OURS
+    assert stub.started[CATALOG] == DELTA
+    assert stub.started["spark.hadoop.parquet.crypto.factory.class"] == "io.pmeparquet.parquet.PmeCryptoFactory"
+    assert stub.started["spark.jars.packages"] == "io.delta:delta-spark_2.12:3.3.2"
+    assert stub.started["spark.master"] == "local[3]"
 
 
-def test_no_option_of_the_format_is_in_what_starts_the_jvm(recorded: Recorded, table: Path) -> None:
+def test_no_option_of_the_format_is_in_what_starts_the_jvm(stub: Stub, table: Path) -> None:
     assert encrypt(table).code == 0
-    assert recorded.own
-    assert not [name for name in recorded.started if "kms" in name or "footer" in name.lower()]
+    assert stub.own
+    assert not [name for name in stub.started if "kms" in name or "footer" in name.lower()]
 
 
 @pytest.mark.parametrize("place", ["conf", "defaults"])
-def test_extensions_of_the_user_are_kept(
-    recorded: Recorded, table: Path, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
+def test_extensions_of_the_user_are_kept(stub: Stub, table: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     given = f"a.Extension, {OURS}"
     if place == "defaults":
         (table.parent / "spark-defaults.conf").write_text(f"spark.sql.extensions {given}\n")
         monkeypatch.setenv("SPARK_CONF_DIR", str(table.parent))
     more = ["--conf", f"spark.sql.extensions={given}"] if place == "conf" else []
     assert encrypt(table, *more).code == 0
-    assert recorded.started["spark.sql.extensions"] == f"{OURS},a.Extension"
+    assert stub.started["spark.sql.extensions"] == f"{OURS},a.Extension"
 
 
-def test_settings_of_the_user_count(recorded: Recorded, table: Path) -> None:
+def test_settings_of_the_user_count(stub: Stub, table: Path) -> None:
     assert encrypt(table, "--conf", f"{CATALOG}=a.Catalog").code == 0
-    assert recorded.started[CATALOG] == "a.Catalog"
+    assert stub.started[CATALOG] == "a.Catalog"
 
 
-def test_a_footer_key_may_be_that_of_the_session(recorded: Recorded, table: Path) -> None:
+def test_a_footer_key_may_be_that_of_the_session(stub: Stub, table: Path) -> None:
     assert run("delta-encrypt", table, "--column-key", "pii=ssn", *KMS).code == 0
-    assert recorded.enc is not None
-    assert recorded.enc.footer_key is None
-    assert "pme-parquet.footerKey" not in recorded.own
+    assert stub.arguments["enc"].footer_key is None
+    assert "pme-parquet.footerKey" not in stub.own
 
 
-def test_keys_in_the_options_file_are_for_the_table_in_any_letters(recorded: Recorded, table: Path) -> None:
-    options = table.parent / "options.json"
-    options.write_text(json.dumps({"FOOTERKEY": "f", "columnkeys": "pii: ssn", "UnlistedColumns": "plaintext"}))
-    assert run("delta-encrypt", table, "--options-file", options).code == 0
-    assert recorded.enc is not None
-    assert recorded.enc.footer_key == "f"
-    assert recorded.options["columnKeys"] == "pii: ssn"
-    assert recorded.options["unlistedColumns"] == "plaintext"
-    assert recorded.own == {"pme-parquet.footerKey": "f"}
+def test_keys_in_the_options_file_are_for_the_table_in_any_letters(stub: Stub, table: Path) -> None:
+    file = table.parent / "options.json"
+    file.write_text(json.dumps({"FOOTERKEY": "f", "columnkeys": "pii: ssn", "UnlistedColumns": "plaintext"}))
+    assert run("delta-encrypt", table, "--options-file", file).code == 0
+    assert stub.arguments["enc"].footer_key == "f"
+    assert options(stub)["columnKeys"] == "pii: ssn"
+    assert options(stub)["unlistedColumns"] == "plaintext"
+    assert stub.own == {"pme-parquet.footerKey": "f"}
 
 
-def test_names_of_parquet_java_are_settings_as_they_are(recorded: Recorded, table: Path) -> None:
+def test_names_of_parquet_java_are_settings_as_they_are(stub: Stub, table: Path) -> None:
     assert run("delta-encrypt", table, *KEYS, "-o", "parquet.encryption.kms.client.class=a.Client").code == 0
-    assert recorded.own["parquet.encryption.kms.client.class"] == "a.Client"
+    assert stub.own["parquet.encryption.kms.client.class"] == "a.Client"
 
 
 @pytest.mark.usefixtures("no_spark")
@@ -195,12 +148,11 @@ def test_keys_by_names_of_parquet_java_are_refused(table: Path, name: str) -> No
     assert "--column-key" in done.err
 
 
-def test_a_uniform_key_is_the_footer_key_of_the_session(recorded: Recorded, table: Path) -> None:
+def test_a_uniform_key_is_the_footer_key_of_the_session(stub: Stub, table: Path) -> None:
     assert run("delta-rotate", table, "--uniform-key", "all", *KMS).code == 0
-    assert recorded.enc is not None
-    assert recorded.enc.uniform_key == "all"
-    assert recorded.own["pme-parquet.footerKey"] == "all"
-    assert "pme-parquet.uniformKey" not in recorded.own
+    assert stub.arguments["enc"].uniform_key == "all"
+    assert stub.own["pme-parquet.footerKey"] == "all"
+    assert "pme-parquet.uniformKey" not in stub.own
 
 
 @pytest.mark.usefixtures("no_spark")
@@ -212,16 +164,14 @@ def test_a_uniform_key_and_others_are_refused(table: Path, other: list[str]) -> 
 
 
 @pytest.mark.parametrize("name", ["people", "db.people", "delta.`/data/people`"])
-def test_a_name_of_a_table_is_left_to_spark(recorded: Recorded, name: str) -> None:
+def test_a_name_of_a_table_is_left_to_spark(stub: Stub, name: str) -> None:
     assert run("delta-encrypt", name, *KEYS).code == 0
-    assert recorded.table == name
+    assert stub.arguments["table"] == name
 
 
 @pytest.mark.parametrize("findings", [(), (replace(FOUND, severity="note"),)])
-def test_a_table_that_shows_nothing_exits_with_0(
-    recorded: Recorded, table: Path, findings: tuple[DeltaFinding, ...]
-) -> None:
-    recorded.result = replace(RESULT, check=replace(CHECKED, findings=findings))
+def test_a_table_that_shows_nothing_exits_with_0(stub: Stub, table: Path, findings: tuple[DeltaFinding, ...]) -> None:
+    stub.results["delta-encrypt"] = replace(RESULT, check=replace(CHECKED, findings=findings))
     done = encrypt(table)
     assert (done.code, done.err) == (0, "")
     assert "pme-parquet delta-check: no findings" in done.out
@@ -230,20 +180,21 @@ def test_a_table_that_shows_nothing_exits_with_0(
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("check", [replace(CHECKED, findings=(FOUND,)), None])
 def test_what_is_readable_or_was_not_checked_exits_with_1(
-    recorded: Recorded, table: Path, verb: str, check: DeltaCheck | None
+    stub: Stub, table: Path, verb: str, check: DeltaCheck | None
 ) -> None:
-    recorded.result = replace(RESULT, check=check, not_checked="" if check else "deltalake is missing")
+    result = replace(RESULT, check=check, not_checked="" if check else "deltalake is missing")
+    stub.results[verb] = result
     done = run(verb, table, *KEYS)
     assert (done.code, done.err) == (1, "")
     assert "1 finding; --json" in done.out if check else "not checked with pme-parquet delta-check" in done.out
     done = run(verb, table, *KEYS, "--json")
-    assert (done.code, done.document) == (1, json.loads(json.dumps(recorded.result.to_dict())))
+    assert (done.code, done.document) == (1, json.loads(json.dumps(result.to_dict())))
     assert "error" not in done.document
 
 
 @pytest.mark.parametrize(("error", "code"), [(KeyDeniedError("no"), 3), (PlaintextFileError("no"), 1)])
-def test_a_failure_is_an_error(recorded: Recorded, table: Path, error: Exception, code: int) -> None:
-    recorded.result = error
+def test_a_failure_is_an_error(stub: Stub, table: Path, error: Exception, code: int) -> None:
+    stub.results["delta-encrypt"] = error
     done = encrypt(table, "--json")
     assert (done.code, set(done.document)) == (code, {"error"})
 
@@ -253,15 +204,15 @@ def test_a_failure_is_an_error(recorded: Recorded, table: Path, error: Exception
     [([], [], None), (["--column", "ssn"], KMS, {"kms": "static", KMS[3][:15]: KMS[3][16:]})],
 )
 def test_a_check_with_spark_has_the_session_and_the_kms(
-    recorded: Recorded, table: Path, column: list[str], kms: list[str], expected: dict[str, str] | None
+    stub: Stub, table: Path, column: list[str], kms: list[str], expected: dict[str, str] | None
 ) -> None:
     assert run("delta-check", table, "--spark", *column, *kms, "-o", "aadPrefix=people").code == 0
-    given = recorded.checked
-    assert (given["path"], given["spark"], given["storage_options"]) == (str(table), recorded, None)
+    given = stub.arguments
+    assert (given["path"], given["storage_options"]) == (str(table), None)
     assert given["columns"] == (column[1:] or None)
     assert given["kms"] == expected
-    assert recorded.own["pme-parquet.aadPrefix"] == "people"
-    assert recorded.started[CATALOG] == DELTA
+    assert stub.own["pme-parquet.aadPrefix"] == "people"
+    assert stub.started[CATALOG] == DELTA
 
 
 @pytest.mark.usefixtures("no_spark")
@@ -299,12 +250,12 @@ def test_options_of_a_session_without_spark_are_refused(table: Path, given: list
 
 
 def test_variables_for_other_commands_do_not_stop_a_check(
-    recorded: Recorded, table: Path, monkeypatch: pytest.MonkeyPatch
+    stub: Stub, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"PME_KMS": "static", "PME_OPTIONS_FILE": "kms.json", "PME_MASTER": "yarn"}.items():
         monkeypatch.setenv(name, value)
     assert run("delta-check", table).code == 0
-    assert (recorded.checked["spark"], recorded.started) == (None, {})
+    assert stub.started == {}
 
 
 def test_a_session_without_delta_says_what_to_add_of_a_check(monkeypatch: pytest.MonkeyPatch) -> None:

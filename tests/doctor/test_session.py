@@ -10,8 +10,7 @@ from pyspark.version import __version__ as pyspark_version
 import pme_parquet as pme
 from tests.support.judging import assert_each_says_what_to_do, forms, named, not_ok
 from tests.support.kms.counting_client import Client
-from tests.support.kms.denied import Guarded
-from tests.support.session import PASSWORD, VERSION
+from tests.support.session import PASSWORD, TEST_KMS, VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,13 +30,6 @@ def healthy(spark: SparkSession, keys: pme.Keystore) -> pme.Diagnosis:
 
 def check_named(diagnosis: pme.Diagnosis, name: str) -> dict[str, str]:
     return named(diagnosis.to_dict()["checks"], name)
-
-
-def key_from_driver(spark: SparkSession, kms: pme.Encryption) -> dict[str, str]:
-    diagnosis = pme.doctor(spark, kms)
-    assert not diagnosis.ok
-    assert_each_says_what_to_do(diagnosis.to_dict()["checks"])
-    return check_named(diagnosis, "key 'k' from driver")
 
 
 def test_a_healthy_session_has_no_problem(healthy: pme.Diagnosis) -> None:
@@ -73,16 +65,14 @@ def test_each_named_key_is_wrapped_and_unwrapped_by_driver_and_executor(healthy:
         )
 
 
-def test_executors_call_the_kms_themselves_with_call_from_executor(spark: SparkSession, keys: pme.Keystore) -> None:
-    diagnosis = pme.doctor(spark, keys, options={"footerKey": "footer", "kms.callFrom": "executor"})
-    assert check_named(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, unwrapped in ")
-    assert "kms.callFrom=executor" in check_named(diagnosis, "KMS")["found"]
-
-
-def test_a_direct_key_is_fetched(spark: SparkSession, keys: pme.Keystore) -> None:
-    diagnosis = pme.doctor(spark, pme.Encryption(kms=keys, uniform_key="footer", key_management="direct"))
+def test_executors_fetch_direct_keys_themselves_with_call_from_executor(
+    spark: SparkSession, keys: pme.Keystore
+) -> None:
+    direct = pme.Encryption(kms=keys, uniform_key="footer", key_management="direct")
+    diagnosis = pme.doctor(spark, direct, options={"kms.callFrom": "executor"})
     assert check_named(diagnosis, "key 'footer' from driver")["found"].startswith("fetched in ")
-    assert check_named(diagnosis, "key 'footer' from executor")["found"].startswith("through the driver, fetched in ")
+    assert check_named(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, fetched in ")
+    assert "kms.callFrom=executor" in check_named(diagnosis, "KMS")["found"]
 
 
 @pytest.mark.parametrize(("twice", "wraps"), [("true", 1), ("false", 2)])
@@ -92,40 +82,54 @@ def test_the_kms_is_called_as_reads_and_writes_call_it(spark: SparkSession, twic
     assert (client.count("wrap"), client.count("unwrap")) == ({"k": wraps}, {"k": 2})
 
 
-def test_without_a_kms_none_is_called(spark: SparkSession) -> None:
-    check = check_named(pme.doctor(spark), "KMS")
+def test_without_a_kms_and_table_formats_nothing_is_checked_of_them(spark: SparkSession) -> None:
+    diagnosis = pme.doctor(spark)
+    check = check_named(diagnosis, "KMS")
     assert (check["status"], check["found"]) == ("warning", "none is named, so none was called")
     assert check["remedy"] == "Name one: pme.doctor(spark, kms=…)."
+    names = [check.name for check in diagnosis.checks]
+    assert not [name for name in names if name.startswith(("Delta", "Iceberg")) or "factory" in name]
 
 
-def test_a_kms_without_keys_is_opened(spark: SparkSession, keys: pme.Keystore) -> None:
-    check = check_named(pme.doctor(spark, keys), "KMS")
-    assert check["status"] == "warning"
-    assert "no key is named" in check["found"]
-    assert "give a pme.Encryption" in check["remedy"]
+def test_settings_of_the_session_are_looked_at_and_a_kms_without_keys_is_opened(
+    spark: SparkSession, keys: pme.Keystore
+) -> None:
+    secret = "AAECAwQFBgcICQoLDA0ODw=="
+    own = spark.newSession()
+    settings = {"parquet.encryption.key.list": f"k:{secret}", "parquet.crypto.factory.class": "com.example.Factory"}
+    settings |= {"spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog"}
+    for name, value in settings.items():
+        own.conf.set(name, value)
+    own.conf.set("spark.sql.catalog.lake.encryption.kms-impl", "org.example.NoClient")
+    diagnosis = pme.doctor(own, keys)
+    hadoop, kms = check_named(diagnosis, "Hadoop settings"), check_named(diagnosis, "KMS")
+    assert hadoop["status"] == kms["status"] == "warning"
+    assert hadoop["found"].endswith("uses parquet.crypto.factory.class, parquet.encryption.key.list")
+    assert "Remove them" in hadoop["remedy"]
+    assert "no key is named" in kms["found"]
+    assert "give a pme.Encryption" in kms["remedy"]
+    assert "NoClient, which is not on the class path" in check_named(diagnosis, "Iceberg catalog 'lake'")["found"]
+    assert_each_says_what_to_do(diagnosis.to_dict()["checks"])
+    assert secret not in str(forms(diagnosis))
 
 
-def test_a_refused_key_is_a_problem(spark: SparkSession) -> None:
-    refused = key_from_driver(spark, pme.Encryption(kms=pme.PythonKms(Guarded("k")), uniform_key="k"))
-    assert "[PME_KEY_DENIED]" in refused["found"]
-    assert "Ask for access to the key" in refused["remedy"]
+REFUSED = {
+    "denied key": ("PME_KEY_DENIED", "Ask for access to the key"),
+    "missing key": ("PME_KEY_NOT_FOUND", "Create the key"),
+    "down": ("PME_KMS_UNAVAILABLE", "Check address, network, path and password."),
+}
 
 
-def test_a_missing_key_is_a_problem(spark: SparkSession, keys: pme.Keystore) -> None:
-    missing = key_from_driver(spark, pme.Encryption(kms=keys, footer_key="k"))
-    assert "[PME_KEY_NOT_FOUND]" in missing["found"]
-    assert "Create the key" in missing["remedy"]
-
-
-def test_an_unreachable_kms_is_a_problem(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    vault = pme.Vault("http://127.0.0.1:9", token=pme.env("PME_TEST_PASSWORD"))
-    options = {"uniformKey": "k", "kms.timeoutSeconds": "2"}
-    diagnosis = pme.doctor(spark, vault, options=options)
-    check = check_named(diagnosis, "key 'k' from driver")
-    assert "[PME_KMS_UNAVAILABLE]" in check["found"]
-    assert "Check address, network, path and password." in check["remedy"]
-    assert PASSWORD not in str(forms(diagnosis))
+def test_each_key_that_the_kms_refuses_is_a_problem(spark: SparkSession) -> None:
+    columns = {key: key for key in REFUSED}
+    tried = pme.Encryption(kms=pme.KmsClass(TEST_KMS), footer_key="k", column_keys=columns)
+    diagnosis = pme.doctor(spark, tried)
+    assert not diagnosis.ok
+    assert_each_says_what_to_do(diagnosis.to_dict()["checks"])
+    assert check_named(diagnosis, "key 'k' from driver")["status"] == "ok"
+    for key, (condition, remedy) in REFUSED.items():
+        check = check_named(diagnosis, f"key '{key}' from driver")
+        assert (check["status"], condition in check["found"], remedy in check["remedy"]) == ("problem", True, True)
 
 
 def test_a_missing_keystore_is_a_problem(spark: SparkSession, tmp_path: Path) -> None:
@@ -140,25 +144,8 @@ def test_a_misspelt_setting_of_the_session_is_a_problem(spark: SparkSession, con
         diagnosis = pme.doctor(spark)
     check = check_named(diagnosis, "options")
     assert not diagnosis.ok
-    assert "footerKy" in check["found"]
+    assert "Did you mean 'footerKey'" in check["found"]
     assert "Use the name that the message suggests." in check["remedy"]
-
-
-def test_a_misspelt_option_is_a_problem(spark: SparkSession, keys: pme.Keystore) -> None:
-    diagnosis = pme.doctor(spark, keys, options={"footerKy": "footer"})
-    assert "Did you mean 'footerKey'" in check_named(diagnosis, "options")["found"]
-
-
-def test_hadoop_settings_for_spark_s_own_source_are_listed_without_values(spark: SparkSession, conf: Conf) -> None:
-    secret = "AAECAwQFBgcICQoLDA0ODw=="
-    settings = {"parquet.encryption.key.list": f"k:{secret}", "parquet.crypto.factory.class": "com.example.Factory"}
-    with conf(settings):
-        diagnosis = pme.doctor(spark)
-    check = check_named(diagnosis, "Hadoop settings")
-    assert check["status"] == "warning"
-    assert check["found"].endswith("uses parquet.crypto.factory.class, parquet.encryption.key.list")
-    assert "Remove them" in check["remedy"]
-    assert secret not in str(forms(diagnosis))
 
 
 def test_no_secret_is_in_any_form(healthy: pme.Diagnosis) -> None:

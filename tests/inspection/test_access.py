@@ -9,7 +9,7 @@ from pme_parquet._access import access
 from pme_parquet._access.options import read
 from pme_parquet._cli.looking import inspect
 from pme_parquet._cli.options import storage_options
-from tests.inspection.command import run
+from tests.support.commands import run
 from tests.support.expect import assert_no_secret, refused
 from tests.support.files.tails import encrypted
 
@@ -62,12 +62,12 @@ def test_options_of_the_command() -> None:
 
 
 def test_the_command_refuses_a_secret_and_says_what_it_used(tmp_path: Path) -> None:
-    told = run("s3://bucket/t", "--storage-option", f"secret={SECRET}")
-    assert told.returncode == 2
-    assert "PME_SECRET_IN_OPTION" in told.stderr
-    assert_no_secret(told.stderr, (SECRET,))
+    told = run("inspect", "s3://bucket/t", "--storage-option", f"secret={SECRET}")
+    assert told.code == 2
+    assert "PME_SECRET_IN_OPTION" in told.err
+    assert_no_secret(told.err, (SECRET,))
     (tmp_path / "a.parquet").write_bytes(encrypted(b"footer"))
-    told = run(f"file://{tmp_path}", "--storage-option", "auto_mkdir=false")
-    assert told.returncode == 0, told.stderr
-    assert "storage: storage_options: auto_mkdir" in told.stdout
-    assert "storage:" not in run(str(tmp_path)).stdout
+    told = run("inspect", f"file://{tmp_path}", "--storage-option", "auto_mkdir=false")
+    assert told.code == 0, told.err
+    assert "storage: storage_options: auto_mkdir" in told.out
+    assert "storage:" not in run("inspect", tmp_path).out

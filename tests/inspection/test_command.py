@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.inspection.command import COMMAND, run
+from tests.support.commands import run
 from tests.support.files.tails import column, encrypted, readable
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+COMMAND = [sys.executable, "-c", "from pme_parquet.cli import main; main()"]
 
 
 @pytest.fixture
@@ -26,36 +29,30 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_it_prints_the_report_and_exits_with_0(table: Path) -> None:
-    done = run(str(table))
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{pme.inspect(table)}\n", "")
+    done = run("inspect", table)
+    assert (done.code, done.out, done.err) == (0, f"{pme.inspect(table)}\n", "")
 
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_json_is_the_dict(table: Path, order: int) -> None:
-    done = run(*[str(table), "--json"][::order])
-    assert done.returncode == 0
-    assert json.loads(done.stdout) == json.loads(json.dumps(pme.inspect(table).to_dict()))
+    done = run("inspect", *[str(table), "--json"][::order])
+    assert done.code == 0
+    assert done.document == json.loads(json.dumps(pme.inspect(table).to_dict()))
 
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
 def test_a_finding_exits_with_1(table: Path, arguments: list[str]) -> None:
     (table / "b").write_bytes(readable([column(b"x")]))
-    done = run(str(table), *arguments)
-    assert done.returncode == 1
-    assert "PME_PLAINTEXT_FILE" in done.stdout
+    done = run("inspect", table, *arguments)
+    assert done.code == 1
+    assert "PME_PLAINTEXT_FILE" in done.out
 
 
 def test_wrong_use_exits_with_2(table: Path) -> None:
-    nowhere = run(str(table / "nowhere"))
-    assert nowhere.stderr.startswith("[PME_BAD_OPTION]")
-    for done in (nowhere, run(), run(str(table), "--no-such-option")):
-        assert (done.returncode, done.stdout) == (2, "")
-
-
-def test_help_has_an_example() -> None:
-    done = run("--help")
-    assert done.returncode == 0
-    assert "pme-parquet inspect s3://bucket/people" in " ".join(done.stdout.split())
+    nowhere = run("inspect", table / "nowhere")
+    assert nowhere.err.startswith("[PME_BAD_OPTION]")
+    for done in (nowhere, run("inspect"), run("inspect", table, "--no-such-option")):
+        assert (done.code, done.out) == (2, "")
 
 
 def test_a_terminal_gets_tables(table: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-import pytest
 from thrift.protocol.TCompactProtocol import TCompactProtocol
 from thrift.Thrift import TType
 from thrift.transport.TTransport import TMemoryBuffer
@@ -43,18 +43,23 @@ SCHEMAS = {
 NOBODY = {"kms": TEST_KMS, "columnKeys": "nobody: nowhere", "unlistedColumns": "error"}
 
 
-@pytest.mark.parametrize("schema", SCHEMAS)
-def test_inspect_and_verify_name_columns_alike(spark: SparkSession, tmp_path: Path, schema: str) -> None:
-    write(spark, tmp_path, SCHEMAS[schema])
-    [file] = pme.inspect(tmp_path).files
-    told = [column.name for column in file.columns or ()]
-    assert told
-    assert [row.column for row in pme.verify(spark, tmp_path, options=NOBODY).collect()] == told
+def test_inspect_verify_and_key_usage_name_columns_alike(spark: SparkSession, tmp_path: Path) -> None:
+    for name, schema in SCHEMAS.items():
+        (tmp_path / name).mkdir()
+        write(spark, tmp_path / name, schema)
+    names = {file.file: [column.name for column in file.columns or ()] for file in pme.inspect(tmp_path).files}
+    assert {file.split("/")[0] for file in names} == set(SCHEMAS)
+    assert all(names.values())
+    found: dict[str, list[str]] = {}
+    for row in pme.verify(spark, tmp_path, options=NOBODY).collect():
+        found.setdefault("/".join(unquote(row.file).split("/")[-2:]), []).append(row.column)
+    assert found == names
     [usage] = pme.key_usage(spark, str(tmp_path), options={"kms": TEST_KMS}).collect()
-    assert usage["columns"] == sorted(told)
-    # As a user types them.
-    keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(told)}"}
-    assert pme.verify(spark, tmp_path, options=keys | {"unlistedColumns": "error"}).collect() == []
+    assert usage["columns"] == sorted({name for told in names.values() for name in told})
+    for file, told in names.items():
+        # As a user types them.
+        keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(told)}"}
+        assert pme.verify(spark, tmp_path / file, options=keys | {"unlistedColumns": "error"}).collect() == [], file
 
 
 def test_a_schema_of_any_depth_is_read_in_bounds() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import s3fs
 
 import pme_parquet as pme
-from tests.inspection.command import run
+from tests.support.commands import run
 from tests.support.files import tails
 from tests.support.files.manifests import chain
 from tests.support.files.tails import encrypted, material
@@ -63,19 +65,22 @@ def test_the_command_finds_the_store_in_the_environment(
 ) -> None:
     for name, value in store.items():
         monkeypatch.setenv(f"FSSPEC_S3_{name.upper()}", value)
-    there, here = run(f"s3://{PLACE}"), run(str(table))
-    assert there.returncode == here.returncode == 1
+    # fsspec reads the environment when it is imported.
+    command = [sys.executable, "-c", "from pme_parquet.cli import main; main()", "inspect", f"s3://{PLACE}"]
+    there = subprocess.run(command, capture_output=True, text=True, check=False)
+    here = run("inspect", table)
+    assert (there.returncode, here.code) == (1, 1)
     how = f"storage: found by fsspec for s3, with its settings endpoint_url {store['endpoint_url']}, key, secret\n"
-    assert there.stdout.replace(f"s3://{PLACE}", "").replace(how, "") == here.stdout.replace(str(table), "")
+    assert there.stdout.replace(f"s3://{PLACE}", "").replace(how, "") == here.out.replace(str(table), "")
     assert how in there.stdout
 
 
 def test_the_command_takes_options(table: Path, store: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_SECRET", store["secret"])
     given = [f"endpoint_url={store['endpoint_url']}", f"key={store['key']}", "secret=env:MY_SECRET"]
-    found = run(f"s3://{PLACE}", "--json", *(part for one in given for part in ("--storage-option", one)))
-    assert found.returncode == 1, found.stderr
-    assert json.loads(found.stdout)["files"] == json.loads(json.dumps(pme.inspect(table).to_dict()["files"]))
+    found = run("inspect", f"s3://{PLACE}", "--json", *(part for one in given for part in ("--storage-option", one)))
+    assert found.code == 1, found.err
+    assert found.document["files"] == json.loads(json.dumps(pme.inspect(table).to_dict()["files"]))
 
 
 def test_what_was_written_since_the_last_look_is_seen(store: dict[str, Any]) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
 
 import pme_parquet as pme
 from tests.support.files.tails import column, encrypted, gcm, kek_id, material, readable
+from tests.support.judging import forms
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,14 +21,6 @@ WRAPPED_TWICE = (
     f"data key 128 bits, wrapped by key-encryption key {kek_id()} (256 bits), which the master key wraps, in the file"
 )
 DANGEROUS = ("\x1b", "\x07", "\u202e", "\n<", "<script>")
-
-
-def forms(report: pme.Inspection) -> dict[str, str]:
-    """Return the report as a terminal, a notebook and a pipe show it."""
-    screen = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
-    screen.print(report)
-    assert isinstance(screen.file, io.StringIO)
-    return {"text": str(report), "rich": screen.file.getvalue(), "html": report._repr_html_()}
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from rich.console import Console
 import pme_parquet as pme
 from pme_parquet import _storage
 from pme_parquet._snapshots.listing import below
-from tests.inspection.command import run
+from tests.support.commands import run
 from tests.support.files.manifests import (
     HMAC,
     INDEX,
@@ -167,7 +167,7 @@ def test_files_that_the_newest_version_does_not_list_are_a_finding(people: Path,
     change(people)
     [finding] = pme.inspect(people).findings
     assert (finding.file, finding.condition) == ("_pme_snapshots", "PME_SNAPSHOT_MISMATCH")
-    assert run(str(people)).returncode == 1
+    assert run("inspect", people).code == 1
 
 
 def test_a_file_without_a_byte_is_not_a_difference(people: Path) -> None:
@@ -189,8 +189,8 @@ def test_problems_of_the_chain_are_findings(people: Path) -> None:
     # An older version does not take the place of the newest.
     assert [(found.versions, found.newest) for found in inspection.tables] == [(2, None)]
     assert "version 3 is missing" in str(inspection)
-    done = run(str(people), "--json")
-    assert (done.returncode, len(json.loads(done.stdout)["tables"][0]["findings"])) == (1, 4)
+    done = run("inspect", people, "--json")
+    assert (done.code, len(done.document["tables"][0]["findings"])) == (1, 4)
 
 
 def test_a_storage_that_refuses_the_snapshots_is_a_finding(people: Path, monkeypatch: pytest.MonkeyPatch) -> None:

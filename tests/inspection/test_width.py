@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
 
 import pme_parquet as pme
 from pme_parquet._display.content import Table, elided, fit
 from pme_parquet._display.words import Grouped, by_cause
 from tests.support.files.tails import column, encrypted, material, readable
+from tests.support.judging import on_screen
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 NAME = "part-00000-a4830815-26af-40c0-a310-c86df80c9881-c000.snappy.parquet"
 ARN = "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
-
-
-def screen(report: pme.Inspection, width: int) -> str:
-    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
-    console.print(report)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
 
 
 @pytest.fixture
@@ -67,7 +59,7 @@ def test_nothing_is_wider_than_the_screen(tmp_path: Path, monkeypatch: pytest.Mo
         report = pme.inspect(path)
         _, *lines = str(report).splitlines()
         assert max(len(line) for line in lines if line.startswith("  ")) <= width
-        assert max(map(len, screen(report, width).splitlines())) <= width
+        assert max(map(len, on_screen(report, width).splitlines())) <= width
         assert ARN in str(report).replace("\n", "").replace(" ", "")
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from rich.console import Console
 
 import pme_parquet as pme
 from tests.support.expect import assert_no_secret
 from tests.support.frames import people
+from tests.support.judging import forms
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HOSTILE = "k\x1b[2J\u202e<script>[red]"
-
-
-def forms(plan: pme.Plan) -> dict[str, str]:
-    """Return the plan as a pipe, a notebook and a terminal show it."""
-    screen = Console(file=io.StringIO(), width=200, force_terminal=True, color_system=None)
-    screen.print(plan)
-    assert isinstance(screen.file, io.StringIO)
-    return {"text": str(plan), "html": plan._repr_html_(), "rich": screen.file.getvalue()}
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +108,7 @@ def test_names_cannot_control_a_terminal_or_a_notebook(spark: SparkSession, enc:
     for form, shown in forms(plan).items():
         for piece in ("\x1b[2J", "\u202e", *(["<script>"] if form == "html" else [])):
             assert piece not in shown, form
-    assert r"k\x1b[2J\u202e<script>[red]" in forms(plan)["rich"]
+    assert r"k\x1b[2J\u202e<script>[red]" in forms(plan, width=200)["rich"]
     assert plan.columns[0].path == HOSTILE
 
 
@@ -136,5 +127,5 @@ def test_the_dict_is_json_and_holds_no_secret(spark: SparkSession, tmp_path: Pat
         "by": "footer key",
         "pattern": None,
     }
-    for shown in (document, repr(plan), *forms(plan).values()):
+    for shown in (document, *forms(plan).values()):
         assert_no_secret(shown, (secret,))

@@ -1,24 +1,17 @@
-"""Every session of an application has the same checks, with our extension."""
+"""A session without our extension."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from tests.policy import plain_session_job, session_job
+from tests.policy import plain_session_job
 from tests.support.processes import result_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pme_parquet as pme
-
-
-def test_an_overwrite_from_another_session_is_refused_before_anything_is_deleted(
-    keys: pme.Keystore, target: str, tmp_path: Path
-) -> None:
-    told = result_of(session_job, str(tmp_path / "scratch"), target, json.dumps(keys.options()))
-    assert told == {"condition": "PME_UNKNOWN_COLUMN", "left": True}
 
 
 def test_a_session_without_our_extension_reads_and_writes_and_trusts_no_stored_table(

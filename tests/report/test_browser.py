@@ -7,30 +7,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from pme_parquet._report.protection import Problem, Protection
 from tests.report.browser import CHROMIUM, DARK, dom, measured, screenshot
-from tests.report.settings import KEYS, KMS, SMALL_PAGES
-from tests.support.canary import data_files
-from tests.support.expect import save
-from tests.support.files import bend, forge, tails
-from tests.support.frames import people
+from tests.report.made import Known, alike
+from tests.support.files import tails
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: no chromium")
 
 
 @pytest.fixture(scope="module")
-def with_keys(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the report of a table with several keys and a damaged file."""
-    root = tmp_path_factory.mktemp("report")
-    table = str(root / "people")
-    save(people(spark, count=2000).repartition(2), table, KMS | KEYS | SMALL_PAGES)
-    damaged = data_files(table)[0]
-    bend.replace(damaged, forge.flip(damaged.read_bytes(), 500))
-    return pme.report(table, root / "with-keys.html", spark=spark, options=KMS)
+def with_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a table with several keys, a damaged file and a readable column."""
+    damaged = Problem("a", "row group 0, column id", "PME_NOT_AUTHENTIC", "it was altered.", "verification", "id")
+    groups = (*Known().protection.groups, alike("b", id="footer", name=None))
+    known = Known(problems=(damaged,), protection=Protection(groups, "a KMS", {}))
+    return known.write(tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +56,17 @@ def test_it_shows_without_warnings(page: Path, tmp_path: Path, scheme: tuple[str
     assert picture.stat().st_size > 50_000  # a page without its style, or an empty one, is far smaller
 
 
-@pytest.mark.parametrize("width", [320, 700, 1400])
-def test_nothing_is_wider_than_the_page(page: Path, tmp_path: Path, width: int) -> None:
-    found = measured(page, tmp_path, width)
+WHITE, BLACK = "rgb(255, 255, 255)", "rgb(21, 24, 29)"
+
+
+@pytest.mark.parametrize(("width", "scheme", "back"), [(320, (), WHITE), (700, (DARK,), BLACK), (1400, (), WHITE)])
+def test_nothing_is_wider_than_the_page_and_it_is_dark_if_the_reader_prefers_dark(
+    page: Path, tmp_path: Path, width: int, scheme: tuple[str, ...], back: str
+) -> None:
+    found = measured(page, tmp_path, width, *scheme)
     assert found["width"] == pytest.approx(width, abs=20)
     assert found["content"] <= found["width"]
-
-
-def test_it_is_dark_if_the_reader_prefers_dark(page: Path, tmp_path: Path) -> None:
-    assert measured(page, tmp_path, 800)["back"] == "rgb(255, 255, 255)"
-    assert measured(page, tmp_path, 800, DARK)["back"] == "rgb(21, 24, 29)"
+    assert found["back"] == back
 
 
 INJECTED = "<script>document.title = 'ran'</script><style>body {display: none}</style><img src='x.png'>"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._cli import commands, output, sealing
-from tests.support.commands import run
+from tests.support.commands import Stub, run, stubbed
 from tests.support.files.manifests import PART, chain, content, manifest, put
 
 if TYPE_CHECKING:
@@ -65,24 +63,17 @@ def test_the_directory_of_snapshots_may_be_elsewhere(table: Path, tmp_path: Path
 
 
 @pytest.fixture
-def sealed(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Replace Spark and the connector, and return the arguments that `seal` gets."""
-    given: dict[str, Any] = {}
-
-    def before_spark(*arguments: object, **_: object) -> None:
-        given["checked"] = arguments[1:]
-
-    def seal(_: None, path: str, **arguments: Any) -> pme.Sealed:
-        given.update(path=path, **arguments)
-        return SEALED
-
-    monkeypatch.setattr(commands, "before_spark", before_spark)
-    monkeypatch.setattr(commands, "session", nullcontext)
-    monkeypatch.setattr(sealing.seal, "function", seal)
-    return given
+def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stub:
+    """Stand in for Spark and the connector, in a directory with a table `people`."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people").mkdir(exist_ok=True)
+    (tmp_path / "signer.pem").write_text("")
+    made = stubbed(monkeypatch)
+    made.results["seal"] = SEALED
+    return made
 
 
-def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
+def test_seal_passes_its_options_on(stub: Stub) -> None:
     done = run(
         *("seal", "people", "--kms", "vault", "-o", "aadPrefix=p", "--signing-key", "signer", "-q"),
         *(
@@ -101,8 +92,7 @@ def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
         *("--value-list-max", "9", "--index-key", "stats=city, day", "--index-key", '{"pii": ["ssn", "`a,b`"]}'),
     )
     assert (done.code, done.err) == (0, "")
-    assert sealed == {
-        "checked": ({"kms": "vault", "aadPrefix": "p", "verifyKey": "file:signer.pem"}, "people"),
+    assert stub.arguments == {
         "path": "people",
         "options": {"kms": "vault", "aadPrefix": "p"},
         "signing": "signer",
@@ -115,20 +105,20 @@ def test_seal_passes_its_options_on(sealed: dict[str, Any]) -> None:
     }
 
 
-def test_seal_prints_what_was_sealed(sealed: dict[str, Any]) -> None:
+def test_seal_prints_what_was_sealed(stub: Stub) -> None:
     done = run("seal", "people")
     counts = "12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB"
     assert done.out.splitlines()[0].startswith(f"people: version 2: {counts}; sealed")
     assert "\x1b" not in done.out
     given = ("index", "index_keys", "signing", "verify_key", "location", "expect")
-    assert [sealed[name] for name in given] == [None] * 6
+    assert [stub.arguments[name] for name in given] == [None] * 6
     document = run("seal", "people", "--json").document
     assert (document["path"], document["version"], document["digest"]) == ("people", 2, "ab" * 32)
 
 
-def test_indexes_have_the_settings_of_python_by_default(sealed: dict[str, Any]) -> None:
+def test_indexes_have_the_settings_of_python_by_default(stub: Stub) -> None:
     assert run("seal", "people", "--bloom", "id", "--value-list", "city").code == 0
-    assert sealed["index"] == [pme.ValueList("city"), pme.Bloom("id")]
+    assert stub.arguments["index"] == [pme.ValueList("city"), pme.Bloom("id")]
 
 
 @pytest.mark.parametrize(
@@ -153,22 +143,7 @@ def test_indexes_have_the_settings_of_python_by_default(sealed: dict[str, Any]) 
         ),
     ],
 )
-def test_unusable_indexes_exit_with_2_and_nothing_is_sealed(
-    sealed: dict[str, Any], arguments: list[str], said: str
-) -> None:
+def test_unusable_indexes_exit_with_2_and_nothing_is_sealed(stub: Stub, arguments: list[str], said: str) -> None:
     done = run("seal", "people", *arguments)
-    assert (done.code, done.out, sealed) == (2, "", {})
+    assert (done.code, done.out, stub.asked) == (2, "", [])
     assert done.err.startswith(said)
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (pme.SnapshotMismatchError, 1),
-        (pme.SnapshotNotAuthenticError, 1),
-        (pme.SnapshotDamagedError, 1),
-        (pme.SnapshotConflictError, 4),
-    ],
-)
-def test_errors_of_snapshots_have_exit_codes(error: type[pme.PmeError], code: int) -> None:
-    assert output.code(error("people: it failed. Do this.")) == code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,11 +10,11 @@ import pytest
 from fsspec import register_implementation
 from fsspec.implementations.memory import MemoryFileSystem
 from fsspec.registry import _registry
-from rich.console import Console
 
 import pme_parquet as pme
 from pme_parquet.errors import BY_CONDITION
 from tests.support.files.manifests import INDEX, PART, chain, content, digest, index, manifest, part, put
+from tests.support.judging import on_screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -297,9 +296,6 @@ def test_no_text_of_a_manifest_controls_a_screen(directory: Path) -> None:
     put(directory, 2, manifest(content(2, "ab" * 32, **{HOSTILE: 1})))
     put(directory, 3, manifest(content(3, "ab" * 32), {"algorithm": HOSTILE, "key": "k", "value": ""}))
     found = pme.snapshots(directory.parent)
-    screen = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
-    screen.print(found)
-    assert isinstance(screen.file, io.StringIO)
-    for text in (str(found), screen.file.getvalue(), *found.problems):
+    for text in (str(found), on_screen(found, 100), *found.problems):
         assert not any(sign in text.replace("\x1b[1m", "") for sign in ("\x1b]", "\x1b[2J", "\x07", "\u202e", "\n<"))
     assert "<script>" not in found._repr_html_()

@@ -1,4 +1,4 @@
-"""Helpers to check a diagnosis."""
+"""Helpers to check a diagnosis, and the forms of any result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import pme_parquet as pme
+    from pme_parquet._display.content import Showable
 
 # These depend on the machine, or on the JVM's options.
 OF_THE_MACHINE = ("AES speed", "AES instructions")
@@ -39,15 +39,14 @@ def not_ok(checks: Iterable[dict[str, Any]]) -> dict[str, str]:
     }
 
 
-def forms(diagnosis: pme.Diagnosis) -> dict[str, str]:
-    """Return it as a terminal, a notebook, a pipe and a program get it."""
-    screen = Console(file=io.StringIO(), width=100, force_terminal=True, color_system=None)
-    screen.print(diagnosis)
+def forms(result: Showable, width: int = 100) -> dict[str, str]:
+    """Return a result as a terminal, a notebook, a pipe and a program get it."""
+    return {"text": str(result), "rich": on_screen(result, width), "html": result._repr_html_(), "repr": repr(result)}
+
+
+def on_screen(result: Showable, width: int) -> str:
+    """Return what a terminal of this width shows."""
+    screen = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    screen.print(result)
     assert isinstance(screen.file, io.StringIO)
-    return {
-        "text": str(diagnosis),
-        "rich": screen.file.getvalue(),
-        "html": diagnosis._repr_html_(),
-        "dict": str(diagnosis.to_dict()),
-        "repr": repr(diagnosis),
-    }
+    return screen.file.getvalue()

@@ -49,7 +49,10 @@ RULES = {
     # Ctrl-C in a rotation has a row here.
     "tests/cli/test_processes.py::test_ctrl_c_leaves_an_encryption": LEFT,
     "tests/cli/test_processes.py::test_ctrl_c_leaves_no_partial_copy": LEFT,
-    "tests/cli/test_processes": Rule(BESIDE, EVERY),
+    "tests/cli/test_end_to_end": Rule(OLDEST, EVERY),
+    # With a stub of Spark, or in processes of their own.
+    "tests/cli/": Rule(BESIDE, EVERY),
+    "tests/snapshots/test_command": Rule(BESIDE, EVERY),
     "tests/connect/": LEFT,
     # Delta 3.3 is for Spark 3.5; `make test-all` has one for each Spark up to 4.2. One process writes all tables.
     "tests/delta/test_sessions": Rule(OLDEST, EVERY),
@@ -70,6 +73,7 @@ RULES = {
     # Without Spark.
     "tests/delta/": Rule(BESIDE, EVERY),
     "tests/doctor/test_cluster": LEFT,
+    "tests/doctor/test_shown": Rule(BESIDE, EVERY),
     # Comet and Hudi are for Spark 3.5, and only `make test-all` has them.
     "tests/comet/": Rule(OLDEST, EVERY),
     "tests/hudi/test_sessions": Rule(OLDEST, EVERY),
@@ -107,18 +111,20 @@ RULES = {
     "tests/packaging/test_packages.py::test_the_connector_resolves_from_an_ivy": LEFT,
     "tests/packaging/test_packages": Rule(BESIDE, 1),
     "tests/packaging/": Rule(BESIDE, EVERY),
-    "tests/policy/test_sessions": Rule(OLDEST, EVERY),
     # A migration publishes as a copy does: tests/rekey/test_killed.
     "tests/orc/test_migrate_killed": LEFT,
     "tests/rekey/test_encrypt_killed": Rule(NEWEST, 1),
     "tests/rekey/test_killed": Rule(NEWEST, EVERY),
     "tests/rotation/test_killed": Rule(OLDEST, 1),
     # They need no Spark, or hardly any: on one of the two, where most rows cost nothing.
-    "tests/cli/": Rule(OLDEST, 3),
     "tests/docs/test_links": Rule(BESIDE, EVERY),
     "tests/docs/test_readme": Rule(BESIDE, EVERY),
     "tests/docs/": Rule(NEWEST, EVERY),
-    "tests/inspection/": Rule(OLDEST, 3),
+    "tests/inspection/test_spark": Rule(OLDEST, 3),
+    "tests/inspection/test_names.py::test_inspect_verify": Rule(OLDEST, 1),
+    # Without Spark; thousands of altered files.
+    "tests/inspection/test_mutations": Rule(BESIDE, 3),
+    "tests/inspection/": Rule(BESIDE, EVERY),
     "tests/kms/client/": Rule(BESIDE, EVERY),
     "tests/orc/test_inspect_orc": Rule(BESIDE, EVERY),
     # It waits for a Hadoop KMS and for six JVMs of ORC's tools.
@@ -126,7 +132,10 @@ RULES = {
     "tests/orc/test_orc_": Rule(BESIDE, 12),
     "tests/kms/test_transit_server": Rule(OLDEST, EVERY),
     "tests/python/": Rule(BESIDE, EVERY),
-    "tests/report/": Rule(NEWEST, 3),
+    "tests/report/test_keyed": Rule(NEWEST, EVERY),
+    # Without Spark; each row starts a browser.
+    "tests/report/test_browser": Rule(BESIDE, 3),
+    "tests/report/": Rule(BESIDE, EVERY),
     # A row is thousands of queries, or hundreds of altered files.
     "tests/attacks/": Rule(TURNS, 1),
     "tests/fuzz/": Rule(OLDEST, EVERY),
@@ -177,7 +186,8 @@ RULES = {
     "tests/isolation/": Rule(TURNS, 1),
     "tests/leaks/": Rule(TURNS, 2),
     "tests/plan/": Rule(TURNS, 1),
-    "tests/policy/": Rule(TURNS, 2),
+    # The suites of jvm/spark have all else of these.
+    "tests/policy/": Rule(OLDEST, EVERY),
     "tests/rekey/": Rule(TURNS, 1),
     "tests/rotation/": Rule(TURNS, 1),
     "tests/verify/": Rule(TURNS, 1),

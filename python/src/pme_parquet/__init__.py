@@ -6,7 +6,7 @@ import.
 """
 
 from pme_parquet import delta, hudi, iceberg
-from pme_parquet._delta_tables.session import configure
+from pme_parquet._delta_encryption.configure import configure
 from pme_parquet._doctor import Check, Diagnosis, doctor
 from pme_parquet._encryption import Encryption
 from pme_parquet._inspect import Inspection, inspect

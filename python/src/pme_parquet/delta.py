@@ -5,7 +5,7 @@
 
 from pme_parquet._checks.delta import DeltaCheck, check
 from pme_parquet._checks.results import CheckFinding
-from pme_parquet._delta_tables import EncryptedTable, encrypt_table, rotate
+from pme_parquet._delta_encryption import EncryptedTable, encrypt_table, rotate
 
 __all__ = ["CheckFinding", "DeltaCheck", "DeltaFinding", "EncryptedTable", "check", "encrypt_table", "rotate"]
 

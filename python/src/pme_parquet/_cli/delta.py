@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pme_parquet import _delta_tables
+from pme_parquet import _delta_encryption
 from pme_parquet._checks import delta
 from pme_parquet._cli.checking import before_spark
 from pme_parquet._cli.commands import Answer, Call, command
@@ -21,7 +21,7 @@ from pme_parquet._cli.looking import of_check
 from pme_parquet._cli.options import Given, Typed, WriteKeys, kms_options, merged, pairs
 from pme_parquet._cli.output import FINDING
 from pme_parquet._cli.sessions import SparkChoice, session
-from pme_parquet._delta_tables.session import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
+from pme_parquet._delta_encryption.configure import CARRIED, CATALOG, DELTA, FACTORY, FOOTER, JAVA, OUR_FACTORY, PREFIX
 from pme_parquet._spark.session import EXTENSION, EXTENSIONS, already_set
 from pme_parquet.errors import BadOptionError
 
@@ -80,7 +80,7 @@ def delta_check(
         return of_check(call.on(spark=running, kms=kms or None))
 
 
-@command(_delta_tables.encrypt_table)
+@command(_delta_encryption.encrypt_table)
 def delta_encrypt(call: Call) -> Answer:
     """Encrypt a Delta table, or what is plaintext in one, in a commit that changes no row.
 
@@ -101,7 +101,7 @@ def delta_encrypt(call: Call) -> Answer:
     return _changed(call)
 
 
-@command(_delta_tables.rotate)
+@command(_delta_encryption.rotate)
 def delta_rotate(call: Call) -> Answer:
     """Give an encrypted Delta table other master keys, or the newest versions of the same, and new data keys.
 

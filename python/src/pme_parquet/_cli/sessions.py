@@ -19,7 +19,7 @@ import typer
 
 from pme_parquet._cli.options import pairs
 from pme_parquet._cli.output import FAILED, INTERRUPTED, WRONG_USE, CommandFailedError
-from pme_parquet._delta_tables.session import configure
+from pme_parquet._delta_encryption.configure import configure
 from pme_parquet.errors import PmeError, UnsupportedError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pme_parquet._audience import Words
 from pme_parquet._display.content import Line, Row, Shown, Table, how_reached
 from pme_parquet._display.words import FOOTERS, Grouped, by_cause, number, printable, size
 from pme_parquet._inspect.inspected import DELTA, HUDI, ICEBERG
-from pme_parquet._snapshots.listed import indexes_in_words, minute, not_checked
+from pme_parquet._snapshots.results import indexes_in_words, minute, not_checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

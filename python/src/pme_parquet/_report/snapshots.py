@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pme_parquet._audience import Words
 from pme_parquet._display.words import number
 from pme_parquet._report.html import Html, first, limited, listed, paragraph, tag
-from pme_parquet._snapshots.listed import minute
+from pme_parquet._snapshots.results import minute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

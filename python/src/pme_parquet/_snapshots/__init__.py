@@ -3,7 +3,7 @@
 Start at `snapshots`.
 
 `listing` finds, reads and compares manifests; `fields` reads JSON strictly, and `manifest` what a version states with
-it, as `version` defines it. `listed` has the answers and shows them.
+it, as `version` defines it. `results` has the answers and shows them.
 docs/snapshots.md specifies the format. Seals are not checked here: the connector does that.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pme_parquet._arguments import path_of
 from pme_parquet._audience import Words
-from pme_parquet._snapshots.listed import Indexes, Snapshots
+from pme_parquet._snapshots.results import Indexes, Snapshots
 from pme_parquet._snapshots.version import Index, SnapshotVersion
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pme_parquet._display.words import printable
 from pme_parquet._snapshots.fields import MalformedError
-from pme_parquet._snapshots.listed import Snapshots
 from pme_parquet._snapshots.manifest import MAX_BYTES, OtherFormatError, digest, version_of
+from pme_parquet._snapshots.results import Snapshots
 from pme_parquet._storage import not_read, shown, storage
 from pme_parquet.errors import BY_CONDITION, BadOptionError, PmeError, SnapshotDamagedError, UnsupportedError
 

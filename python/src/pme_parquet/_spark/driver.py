@@ -71,7 +71,7 @@ def called(spark: SparkSession, name: str, method: str) -> Callable[..., Any]:
 def _object(spark: SparkSession, name: str) -> Any:  # noqa: ANN401 py4j is untyped
     jvm: Any = spark._jvm  # noqa: SLF001 as above
     jvm.io.pmeparquet.Audience.use(current())
-    target = jvm.io.pmeparquet.spark.delta if name in _OF_DELTA else jvm.io.pmeparquet.spark.admin
+    target = jvm.io.pmeparquet.delta if name in _OF_DELTA else jvm.io.pmeparquet.spark.admin
     for part in name.split("."):
         target = getattr(target, part)
     return target

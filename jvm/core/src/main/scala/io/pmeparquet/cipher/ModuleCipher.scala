@@ -162,3 +162,10 @@ object ModuleFrame {
       at + 3
     ) & 0xff) << 24
 }
+
+/** Creates the JCE's ciphers: a [[CryptoProvider]], or one that has not yet passed its self-test. */
+trait CipherSource {
+  def name: String
+  private[cipher] def gcm(): Cipher
+  private[cipher] def ctr(): Cipher
+}

@@ -1,6 +1,6 @@
 package io.pmeparquet.columns
 
-import io.pmeparquet.{PmeErrors, PmeException, Spelling}
+import io.pmeparquet.PmeErrors
 
 /** The key of every leaf column of one schema. */
 final case class KeyPlan(columns: Seq[(LeafColumn, ColumnProtection)])
@@ -38,110 +38,4 @@ object KeyPlan {
     KeyDraft.ofPartitions(columns, keys, caseSensitive).headOption.foreach { case (entry, column) =>
       throw PmeErrors.bucketColumn(entry.pattern.text, column)
     }
-}
-
-/**
- * The result of `columnKeys` and `unlistedColumns` for the leaf columns of one schema, valid or not. Without a refusal it is
- * a [[KeyPlan]].
- *
- * @param unmatched entries of `columnKeys` that match no column
- */
-final case class KeyDraft(columns: Seq[KeyDraft.Column], unmatched: Seq[ColumnKeys.Entry]) {
-
-  /** Why a write refuses it; a write raises the first. */
-  def refusals: Seq[PmeException] = {
-    val (without, several) = columns.filter(_.protection.isEmpty).partition(_.by.isEmpty)
-    val unknown = unmatched.map { entry =>
-      if (isColumn(entry.masterKeyId))
-        PmeErrors.reversedColumnKeys(entry.masterKeyId, entry.pattern.text, names(columns))
-      else PmeErrors.unknownColumn(entry.pattern.text, names(columns))
-    }
-    val twice =
-      several.map(column => PmeErrors.twoKeys(column.leaf.display, column.keys.head, column.keys(1)))
-    val unlisted = if (without.isEmpty) None else Some(PmeErrors.unlisted(names(without)))
-    unknown ++ twice ++ unlisted
-  }
-
-  /** Columns, and the columns around them, that a pattern without a match most likely means; the nearest first. */
-  def nearest(pattern: ColumnPattern): Seq[String] =
-    Spelling.nearest(pattern.text, columns.flatMap(_.leaf.places).distinct).take(KeyDraft.MostNearest)
-
-  private def isColumn(name: String) = columns.exists(_.leaf.places.exists(_.equalsIgnoreCase(name)))
-
-  private def names(of: Seq[KeyDraft.Column]) = of.map(_.leaf.display)
-}
-
-object KeyDraft {
-
-  /**
-   * @param by the entries of `columnKeys` that cover it
-   * @param protection none if a write refuses the column
-   */
-  final case class Column(leaf: LeafColumn, by: Seq[ColumnKeys.Entry], protection: Option[ColumnProtection]) {
-    def keys: Seq[String] = keysOf(by)
-  }
-
-  /** @param keys none: every column gets the footer key */
-  def of(
-      leaves: Seq[LeafColumn],
-      keys: Option[ColumnKeys],
-      unlisted: UnlistedColumns,
-      caseSensitive: Boolean
-  ): KeyDraft = {
-    val entries = keys.toSeq.flatMap(_.entries)
-    val rest = if (keys.isEmpty) Some(ColumnProtection.FooterKey) else protectionOf(unlisted)
-    val columns = leaves.map { leaf =>
-      val by = entries.filter(_.pattern.covers(leaf, caseSensitive))
-      val protection = keysOf(by) match {
-        case Seq() => rest
-        case Seq(one) => Some(ColumnProtection.ColumnKey(one))
-        case _ => None
-      }
-      Column(leaf, by, protection)
-    }
-    KeyDraft(columns, entries.filterNot(columns.flatMap(_.by).toSet))
-  }
-
-  /**
-   * The entries that match a partition column, with that column: its values are readable in directory names.
-   */
-  def ofPartitions(
-      columns: Seq[String],
-      keys: Option[ColumnKeys],
-      caseSensitive: Boolean
-  ): Seq[(ColumnKeys.Entry, String)] =
-    for {
-      entry <- keys.toSeq.flatMap(_.entries)
-      column <- columns if entry.pattern.namesColumn(column, caseSensitive)
-    } yield entry -> column
-
-  private def keysOf(entries: Seq[ColumnKeys.Entry]) = entries.map(_.masterKeyId).distinct
-
-  private def protectionOf(unlisted: UnlistedColumns): Option[ColumnProtection] = unlisted match {
-    case UnlistedColumns.UseFooterKey => Some(ColumnProtection.FooterKey)
-    case UnlistedColumns.Plaintext => Some(ColumnProtection.Plaintext)
-    case UnlistedColumns.Error => None
-  }
-
-  private val MostNearest = 3
-}
-
-/** Which key protects a leaf column. */
-sealed trait ColumnProtection
-
-object ColumnProtection {
-  case object FooterKey extends ColumnProtection
-  final case class ColumnKey(masterKeyId: String) extends ColumnProtection
-  case object Plaintext extends ColumnProtection
-}
-
-/** What happens to columns without a key: the values of option `unlistedColumns`. */
-sealed abstract class UnlistedColumns(val optionValue: String) extends Serializable
-
-object UnlistedColumns {
-  case object UseFooterKey extends UnlistedColumns("footerKey")
-  case object Plaintext extends UnlistedColumns("plaintext")
-  case object Error extends UnlistedColumns("error")
-
-  val all: Seq[UnlistedColumns] = Seq(UseFooterKey, Plaintext, Error)
 }

@@ -30,19 +30,19 @@ final class KeyBroker private[keys] (
   import KeyRequest._
 
   override def unwrap(keys: Seq[WrappedKey], where: String): Seq[Either[PmeException, IssuedKey]] =
-    KeyMessages.keysOf(ask(Unwrap(keys, where)), keys.size, where)
+    KeyRequestCodec.keysOf(ask(Unwrap(keys, where)), keys.size, where)
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
-    KeyMessages.textOf(ask(Wrap(key, masterKeyId, where))).fold(failed => throw failed, identity)
+    KeyRequestCodec.textOf(ask(Wrap(key, masterKeyId, where))).fold(failed => throw failed, identity)
 
   override def directKey(keyId: String, where: String): Option[AesKey] =
-    KeyMessages.directOf(ask(Direct(keyId, where)), where).fold(failed => throw failed, identity)
+    KeyRequestCodec.directOf(ask(Direct(keyId, where)), where).fold(failed => throw failed, identity)
 
   override def kek(masterKeyId: String, bits: Int, where: String): IssuedKek =
-    KeyMessages.kekOf(ask(Kek(masterKeyId, bits, where)), where).fold(failed => throw failed, identity)
+    KeyRequestCodec.kekOf(ask(Kek(masterKeyId, bits, where)), where).fold(failed => throw failed, identity)
 
   private def ask(request: KeyRequest) =
-    route.ask(KeyMessages.bytesOf(id.insecureValue, request), request.where)
+    route.ask(KeyRequestCodec.bytesOf(id.insecureValue, request), request.where)
 
   override def toString: String = s"KeyBroker($describe)"
 }
@@ -51,11 +51,11 @@ object KeyBroker {
 
   /** What another process of the application needs to use a broker, or why there is none. It holds the broker's id. */
   def handedOver(broker: Either[PmeException, Option[KeyBroker]]): Array[Byte] =
-    KeyMessages.bytesOfBroker(broker.map(_.map(one => BrokerAddress(one.id, one.describe, one.instance))))
+    KeyRequestCodec.bytesOfBroker(broker.map(_.map(one => BrokerAddress(one.id, one.describe, one.instance))))
 
   /** @param route from this process to the broker */
   def taken(message: Array[Byte], route: KeyRoute): Either[PmeException, Option[KeyBroker]] =
-    KeyMessages.brokerOf(message).map(_.map(at => new KeyBroker(at.id, route, at.describe, at.instance)))
+    KeyRequestCodec.brokerOf(message).map(_.map(at => new KeyBroker(at.id, route, at.describe, at.instance)))
 }
 
 /**
@@ -129,7 +129,7 @@ object KeyBrokers {
 
   /** The driver's side: answers a request that arrived through the route. */
   def answer(message: Array[Byte]): Array[Byte] = {
-    val (id, request) = KeyMessages.requestOf(message)
+    val (id, request) = KeyRequestCodec.requestOf(message)
     val broker = Option(open.get(id))
     def at[A](isGranted: KeyGrants => Boolean, refusal: => PmeException)(
         ask: KeySource => A
@@ -142,21 +142,21 @@ object KeyBrokers {
     def refused(what: String) = PmeErrors.keyRequestRefused(request.where, what)
     request match {
       case KeyRequest.Unwrap(keys, where) =>
-        KeyMessages.bytesOfKeys(
+        KeyRequestCodec.bytesOfKeys(
           at(_.unwraps, refused("a request to unwrap keys"))(_.unwrap(keys, where))
             .fold(failed => keys.map(_ => Left(failed)), identity)
         )
       case KeyRequest.Wrap(key, id, where) =>
-        KeyMessages.bytesOfText(
+        KeyRequestCodec.bytesOfText(
           at(_.wraps(id), refused(s"a request to wrap a key with '$id'"))(_.wrap(key, id, where))
         )
       case KeyRequest.Direct(keyId, where) =>
-        KeyMessages.bytesOfDirect(
+        KeyRequestCodec.bytesOfDirect(
           at(_.direct(keyId), PmeErrors.directKeyRefused(where, keyId))(_.directKey(keyId, where))
         )
       case KeyRequest.Kek(id, bits, where) =>
         val maker = broker.flatMap(_.keksFound)
-        KeyMessages.bytesOfKek(
+        KeyRequestCodec.bytesOfKek(
           at(one => maker.isDefined && one.wraps(id), refused(s"a request for a key that '$id' wraps"))(_ =>
             maker.get.kek(id, bits, where)
           )

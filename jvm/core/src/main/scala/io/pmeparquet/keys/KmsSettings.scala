@@ -18,13 +18,6 @@ trait KmsSettings extends Serializable {
   def isInProcess: Boolean
 }
 
-/**
- * A KMS and who calls it.
- *
- * @param route how executors reach the driver, which then calls the KMS; none if executors call it themselves
- */
-final case class KmsUse(settings: KmsSettings, route: Option[KeyRoute])
-
 /** The bytes of a keystore or certificate file, as read on the driver. Prints none of them. */
 final class FileContent(private val bytes: Array[Byte]) extends Serializable {
   def insecureBytes: Array[Byte] = bytes

@@ -93,9 +93,9 @@ class KeyBrokerSuite extends FunSuite {
     assertEquals(copy.unwrap(Seq(wrapped(key, "a")), "t").head.map(_.key).toOption, Some(key))
     assert(!master.values.exists(secret => bytes.toByteArray.containsSlice(secret.insecureBytes)))
     assertEquals(copy.toString, "KeyBroker(held keys)")
-    val strange = KeyMessages.bytesOf("no such id", KeyRequest.Unwrap(Seq(wrapped(key, "a")), "t"))
+    val strange = KeyRequestCodec.bytesOf("no such id", KeyRequest.Unwrap(Seq(wrapped(key, "a")), "t"))
     assertEquals(
-      failure(KeyMessages.keysOf(KeyBrokers.answer(strange), 1, "t").head),
+      failure(KeyRequestCodec.keysOf(KeyBrokers.answer(strange), 1, "t").head),
       Some("PME_KMS_UNAVAILABLE")
     )
     assertEquals(source.describe, "held keys")

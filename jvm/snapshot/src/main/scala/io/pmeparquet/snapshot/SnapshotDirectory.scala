@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 import org.apache.hadoop.util.functional.FutureIO
 
 import io.pmeparquet.{PmeErrors, Sha256}
-import io.pmeparquet.parquet.files.{Found, OwnFiles, Publishing}
+import io.pmeparquet.parquet.storage.{Found, OwnFiles, Publishing}
 import io.pmeparquet.snapshot.manifest.{FileEntry, ManifestJson}
 
 /**

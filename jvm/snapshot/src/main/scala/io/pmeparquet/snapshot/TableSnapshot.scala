@@ -1,16 +1,11 @@
 package io.pmeparquet.snapshot
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.util.{Arrays, HashMap => JavaMap}
+import java.util.{HashMap => JavaMap}
 
-import org.apache.hadoop.fs.Path
-
-import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{IndexEntry, Manifest, SealLine}
 import io.pmeparquet.snapshot.manifest.Seals
 import io.pmeparquet.snapshot.parts.SealedFile
-import io.pmeparquet.PmeErrors
 
 /**
  * A version of a table whose seal has been verified.
@@ -40,82 +35,4 @@ final class TableSnapshot(val version: Version, val files: Vector[SealedFile]) {
  */
 final class IndexContent(val index: IndexEntry, known: JavaMap[String, ColumnSummary]) {
   def of(path: String): Option[ColumnSummary] = Option(known.get(path))
-}
-
-/**
- * What a snapshot says of the files of its table, for the tasks of a read. ''Crosses the wire.''
- *
- * @param table path of the table's directory, without scheme and authority
- * @param footerKey the master key of all footers; none for a table without encryption
- */
-private[snapshot] final class SealedFiles(
-    table: String,
-    files: JavaMap[String, SealedFiles.Entry],
-    footerKey: Option[String]
-) extends FileSeal {
-
-  private def mismatch(path: Path, why: String) = PmeErrors.snapshotMismatch(path.toString, why)
-
-  private def entryOf(path: Path) = SealedFiles
-    .relative(table, path)
-    .flatMap(relative => Option(files.get(relative)))
-    .getOrElse(throw mismatch(path, "the file is not in the list"))
-
-  override def requireLength(path: Path, length: Long): Unit = {
-    val sealedLength = entryOf(path).length
-    if (sealedLength != length)
-      throw mismatch(
-        path,
-        s"the file is $length bytes long, and was $sealedLength bytes long when it was sealed"
-      )
-  }
-
-  override def requireFooter(path: Path, sha256: Array[Byte]): Unit =
-    if (!Arrays.equals(entryOf(path).footerSha256, sha256))
-      throw mismatch(path, "the file has another footer than when it was sealed")
-
-  override def requireKey(path: Path, footerKey: Option[String]): Unit =
-    if (this.footerKey != footerKey)
-      throw mismatch(
-        path,
-        s"its footer has ${footerKey.fold("no key")(key => s"the key '$key'")}, and the snapshot states " +
-          this.footerKey.fold("none")(key => s"'$key'")
-      )
-
-  override def toString: String = s"SealedFiles(${files.size})"
-}
-
-object SealedFiles {
-  private[snapshot] final case class Entry(length: Long, footerSha256: Array[Byte])
-
-  /** @param table the table's directory, as readers name it */
-  def of(table: Path, snapshot: TableSnapshot): FileSeal = {
-    val entries = new JavaMap[String, Entry](snapshot.files.size * 2)
-    snapshot.files.foreach(file => entries.put(file.path, Entry(file.length, file.footerSha256)))
-    new SealedFiles(table.toUri.getPath, entries, snapshot.version.manifest.policy.footerKey)
-  }
-
-  /** A path relative to the table's directory; none for a path elsewhere. */
-  def relative(table: String, path: Path): Option[String] = {
-    val below = table.stripSuffix("/") + "/"
-    val full = path.toUri.getPath
-    if (full.startsWith(below)) Some(full.substring(below.length)) else None
-  }
-
-  /** Whether a file is at a path, or below it. */
-  def isAtOrBelow(root: Path, file: Path): Boolean = {
-    val path = root.toUri.getPath
-    file.toUri.getPath == path || relative(path, file).isDefined
-  }
-
-  /** By the bytes of UTF-8, which is the order of readers in all languages. */
-  val byPath: Ordering[SealedFile] = (one, other) => compare(one.path, other.path)
-
-  private[snapshot] def compare(one: String, other: String): Int =
-    Arrays.compareUnsigned(one.getBytes(UTF_8), other.getBytes(UTF_8))
-
-  private[snapshot] def areOrdered(files: Seq[SealedFile]): Boolean =
-    files.isEmpty || files.iterator.zip(files.iterator.drop(1)).forall { case (one, next) =>
-      byPath.lt(one, next)
-    }
 }

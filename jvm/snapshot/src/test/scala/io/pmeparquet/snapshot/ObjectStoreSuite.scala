@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.{CommonPathCapabilities, Path}
 
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
-import io.pmeparquet.parquet.files.MemoryStore
+import io.pmeparquet.parquet.storage.MemoryStore
 import io.pmeparquet.snapshot.manifest.{HmacSealer, SealCheck}
 import io.pmeparquet.snapshot.manifest.TablePolicy
 import io.pmeparquet.snapshot.parts.SealedFile

@@ -12,8 +12,8 @@ import io.pmeparquet.{PmeException, Secret, Sha256}
 import io.pmeparquet.keys.{KeySource, KmsSource, KmsUse}
 import io.pmeparquet.kms.local.{StaticKms, StaticSettings}
 import io.pmeparquet.options.{Level, OptionValues, Settings}
-import io.pmeparquet.parquet.files.OwnFiles
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
+import io.pmeparquet.parquet.storage.OwnFiles
 import io.pmeparquet.snapshot.parts.SealedFile
 
 /** Tables in a temporary directory, keys, and descriptions of files that nobody has to write. */

@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.CreateTable
 import org.apache.spark.SparkEnv
 
+import io.pmeparquet.delta.DeltaEncryption
+import io.pmeparquet.delta.DeltaRules
 import io.pmeparquet.spark.admin.TableFunctions
-import io.pmeparquet.spark.delta.DeltaEncryption
-import io.pmeparquet.spark.delta.DeltaRules
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.rules.{
   HiveTables,

@@ -10,18 +10,18 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.{Asker, FormatOrigin, OptionOrigin}
-import io.pmeparquet.spark.read.{EncryptedFormat, EncryptedTable, FormatState, SessionRules}
+import io.pmeparquet.spark.read.{EncryptedParquetFormat, EncryptedParquetTable, FormatState, SessionRules}
 import io.pmeparquet.spark.rules.SessionSetup
 import io.pmeparquet.spark.session.FormatName
 import io.pmeparquet.spark.write.EncryptedWrite
 
 /**
  * The V1 side of the format, which Spark looks up by name: all writes, SQL, streaming, and reads by default. It adds
- * the rules to the session. [[EncryptedFormat]] reads, and [[EncryptedWrite]] writes.
+ * the rules to the session. [[EncryptedParquetFormat]] reads, and [[EncryptedWrite]] writes.
  *
  * ''Driver only''; the functions that it returns cross the wire.
  */
-class PmeFileFormat private (state: FormatState) extends EncryptedFormat(state) {
+class PmeFileFormat private (state: FormatState) extends EncryptedParquetFormat(state) {
   SessionSetup.install()
 
   /** Spark calls this by reflection. */
@@ -59,7 +59,7 @@ class PmeFileFormat private (state: FormatState) extends EncryptedFormat(state) 
 
 /**
  * The V2 side of the format, for reads that Spark's V2 scan serves better (aggregate push-down). It has no write
- * capability, so Spark sends writes to [[PmeFileFormat]]. [[EncryptedTable]] reads. ''Driver only.''
+ * capability, so Spark sends writes to [[PmeFileFormat]]. [[EncryptedParquetTable]] reads. ''Driver only.''
  */
 class PmeTable(
     override val name: String,
@@ -68,7 +68,7 @@ class PmeTable(
     paths: Seq[String],
     userSchema: Option[StructType],
     origin: OptionOrigin
-) extends EncryptedTable(session, tableOptions, paths, userSchema, origin) {
+) extends EncryptedParquetTable(session, tableOptions, paths, userSchema, origin) {
 
   private[spark] override def sessionRules: SessionRules = SessionSetup
 

@@ -8,9 +8,9 @@ import io.pmeparquet.columns.ColumnProtection._
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion}
 import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
-import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles, StagedTable}
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.parquet.storage.{FileReplacement, ListedFile, MaterialFiles, StagedTable}
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.PmeErrors
 

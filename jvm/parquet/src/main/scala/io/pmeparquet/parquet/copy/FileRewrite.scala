@@ -15,9 +15,9 @@ import io.pmeparquet.columns.{LeafColumn, UnlistedColumns}
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
-import io.pmeparquet.parquet.files.OwnFiles
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.parquet.storage.OwnFiles
 import io.pmeparquet.parquet.verify.{FileVerification, Sample}
 import io.pmeparquet.parquet.write.FileEncryption
 

@@ -8,8 +8,8 @@ import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, FooterBytes, ReadCounters}
 import io.pmeparquet.parquet.file.OpenFiles
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{FileSummaries, FoundSummary, Leaves, WantedSummary}
 
 /**

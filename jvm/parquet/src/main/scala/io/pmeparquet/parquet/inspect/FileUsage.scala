@@ -10,10 +10,10 @@ import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, ReadCounters}
 import io.pmeparquet.parquet.file.OpenFiles
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FoundProtection.NamedChunk
 import io.pmeparquet.parquet.rotation.{FileKey, FileRotation, FoundFile, KeyedChunk, KeyedFile}
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
+import io.pmeparquet.parquet.storage.ListedFile
 
 /** Which master keys protect what in a file, column by column. ''Crosses the wire''. */
 final class FileUsage(scope: ReadScope) extends Serializable {

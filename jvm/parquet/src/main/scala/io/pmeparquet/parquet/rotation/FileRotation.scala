@@ -10,8 +10,8 @@ import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata, MaterialFile}
 import io.pmeparquet.parquet.bytes.FileVersion
-import io.pmeparquet.parquet.files.{FileReplacement, ListedFile, MaterialFiles}
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.storage.{FileReplacement, ListedFile, MaterialFiles}
 import io.pmeparquet.parquet.write.WrittenFooter
 
 /**

@@ -7,7 +7,7 @@ import org.apache.hadoop.fs.Path
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, Sha256}
-import io.pmeparquet.parquet.files.{Found, OwnFiles}
+import io.pmeparquet.parquet.storage.{Found, OwnFiles}
 
 /**
  * A file in a table's directory for as long as a rotation of the table runs. Of two concurrent rotations with different

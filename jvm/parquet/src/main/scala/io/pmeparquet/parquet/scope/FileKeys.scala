@@ -9,7 +9,7 @@ import org.apache.parquet.crypto.DecryptionKeyRetriever
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.options.AadPrefix
-import io.pmeparquet.parquet.files.MaterialFiles
+import io.pmeparquet.parquet.storage.MaterialFiles
 
 /**
  * The keys of one file, from its key metadata. parquet-java asks it whenever it finds some.

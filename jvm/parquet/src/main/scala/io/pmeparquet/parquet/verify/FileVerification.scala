@@ -9,8 +9,8 @@ import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.parquet.bytes.{FileBytes, FileVersion, ReadCounters}
 import io.pmeparquet.parquet.chunk.{Chunk, Window}
 import io.pmeparquet.parquet.file.{Indexes, OpenFiles}
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.PmeException
 
 /**

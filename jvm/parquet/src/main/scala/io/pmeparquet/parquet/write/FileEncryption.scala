@@ -16,9 +16,9 @@ import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, KeyPlan}
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.options.EncryptionAlgorithm
 import io.pmeparquet.parquet.bytes.{FileVersion, FooterBytes}
-import io.pmeparquet.parquet.files.MaterialFiles
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{DirectKeys, WriteScope}
+import io.pmeparquet.parquet.storage.MaterialFiles
 import io.pmeparquet.AesKey
 
 /**

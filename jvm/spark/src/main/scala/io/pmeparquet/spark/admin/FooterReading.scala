@@ -9,10 +9,10 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.keys.{Kms, NoKms}
 import io.pmeparquet.orc.OrcUsage
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.{FileUsage, FileUse}
 import io.pmeparquet.parquet.rotation.RotationKeys
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress}
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.options.ResolvedOptions

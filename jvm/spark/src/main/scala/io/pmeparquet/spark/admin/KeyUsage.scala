@@ -8,8 +8,8 @@ import org.apache.spark.sql.types._
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.keys.{Kms, NoKms}
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.admin.job.{FileFailure, Progress, ResultRows}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 

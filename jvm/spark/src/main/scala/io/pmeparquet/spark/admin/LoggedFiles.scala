@@ -8,8 +8,8 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types._
 
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileUse
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.admin.job.{Progress, ResultRows}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.Condition
@@ -46,7 +46,7 @@ object LoggedFiles {
   })
 
   /** @param options of the KMS */
-  private[spark] def looked(
+  private[pmeparquet] def looked(
       session: SparkSession,
       files: Seq[ListedFile],
       options: Map[String, String]
@@ -66,7 +66,7 @@ object LoggedFiles {
     )
 
   /** @param path as a log has it: a URI, absolute or below the table */
-  private[spark] def at(table: String, path: String): String = {
+  private[pmeparquet] def at(table: String, path: String): String = {
     val named = new Path(new URI(path))
     (if (named.isAbsolute) named else new Path(table, named)).toString
   }

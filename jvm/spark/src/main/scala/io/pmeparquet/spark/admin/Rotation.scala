@@ -9,8 +9,8 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.keys.WrappedKey
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, RotatedFooter, RotationKeys, RotationMark}
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ProgressStep, TableFiles}
 import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
 import io.pmeparquet.spark.admin.RotationPlan.{Answers, Change}

@@ -3,8 +3,8 @@ package io.pmeparquet.spark.admin
 import org.apache.spark.sql.types.{IntegerType, StringType}
 
 import io.pmeparquet.keys.{Rewrapping, WrappedKey}
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation}
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.admin.job.{FileFailure, ResultRows, TableLog}
 import io.pmeparquet.PmeErrors
 

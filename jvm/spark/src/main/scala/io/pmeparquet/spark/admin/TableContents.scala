@@ -4,7 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.admin.job.{TableFiles, TableLog}
 import io.pmeparquet.PmeErrors
 

@@ -15,8 +15,8 @@ import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.{FileSettings, PmeOptions, Use}
 import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
-import io.pmeparquet.parquet.files.{CopiedTable, ListedFile, StagedTable}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, StagedTable}
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, TableFiles}
 import io.pmeparquet.spark.admin.seal.SealedGuard
 import io.pmeparquet.spark.options.ResolvedOptions

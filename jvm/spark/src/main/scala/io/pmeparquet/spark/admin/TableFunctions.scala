@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.StructType
 import io.pmeparquet.parquet.summary.SummaryKind
 import io.pmeparquet.parquet.verify.Sample
 import io.pmeparquet.spark.admin.job.ResultRows
-import io.pmeparquet.spark.admin.seal.{IndexRequests, SealedSnapshot, Sealing, SnapshotVersions}
-import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
+import io.pmeparquet.spark.admin.seal.{IndexRequests, SealResult, Sealing, SnapshotVersions}
+import io.pmeparquet.spark.options.{Asker, OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.PmeErrors
 
@@ -36,7 +36,7 @@ import io.pmeparquet.PmeErrors
  * A function checks its arguments when Spark analyses the statement, and runs when Spark asks for its rows. ''Driver
  * only.''
  */
-private[spark] object TableFunctions {
+private[pmeparquet] object TableFunctions {
   type Function = (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan)
 
   private def all: Seq[Function] = Seq(rotate, keyUsage, verify, seal, snapshots, doctor)
@@ -71,7 +71,7 @@ private[spark] object TableFunctions {
   }
 
   /** A function that changes a table, with options and nothing else. */
-  private[spark] def changing[A](name: String, what: String, results: ResultRows[A])(
+  private[pmeparquet] def changing[A](name: String, what: String, results: ResultRows[A])(
       change: (SparkSession, String, Map[String, String]) => A
   ): Function =
     ofPath(name, s"_FUNC_(path, options => map) - $what", Seq(Path, Options), results) { arguments =>
@@ -138,7 +138,7 @@ private[spark] object TableFunctions {
       "pme_seal",
       usage,
       Seq(Path, Options, "expect") ++ IndexArguments.map(_._1),
-      SealedSnapshot.results
+      SealResult.results
     ) { arguments =>
       val options = optionsOf(arguments)
       val named = IndexArguments.flatMap { case (name, kind) => arguments.texts(name).map(kind -> _) }
@@ -172,7 +172,7 @@ private[spark] object TableFunctions {
     function("pme_doctor", usage, Seq(Options, "wheel"), Doctor.results) { arguments =>
       val options = optionsOf(arguments)
       // In other statements, its rows report bad options.
-      if (OptionOrigin.isInDefinition) checkNames(options)
+      if (Asker.isInDefinition) checkNames(options)
       val wheel = arguments.text("wheel")
       "" -> (Doctor.examine(_, options, wheel))
     }
@@ -215,12 +215,12 @@ private[spark] object TableFunctions {
   /** In the text of a stored view, the options do not come from the user who reads the view. */
   private def checkNames(options: Map[String, String]): Unit =
     SparkSession.getActiveSession.foreach { session =>
-      if (OptionOrigin.isInDefinition) ResolvedOptions.of(session, OptionOrigin.Unknown, options).check()
+      if (Asker.isInDefinition) ResolvedOptions.of(session, OptionOrigin.Unknown, options).check()
       else ResolvedOptions.ofFrame(session, options).checkNames()
     }
 
   private def refuseInDefinition(function: String): Unit =
-    if (OptionOrigin.isInDefinition)
+    if (Asker.isInDefinition)
       throw PmeErrors.unsupported(
         function,
         "a call in a stored view or function",

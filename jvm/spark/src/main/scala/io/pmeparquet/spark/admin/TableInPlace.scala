@@ -14,8 +14,8 @@ import io.pmeparquet.parquet.copy.{
   InPlaceManifest,
   InPlaceRun
 }
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.snapshot.SealedFiles
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}

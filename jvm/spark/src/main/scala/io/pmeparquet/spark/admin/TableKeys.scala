@@ -16,7 +16,7 @@ import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.SnapshotReads
+import io.pmeparquet.spark.snapshot.SnapshotReads
 
 /** The keys of a table that rows are written to. ''Driver only.'' */
 object TableKeys {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{IntegerType, StringType}
 import io.pmeparquet.{Condition, PmeErrors}
 import io.pmeparquet.orc.{OrcUsage, OrcVerification}
 import io.pmeparquet.orc.keys.{OrcProviders, OrcScope}
-import io.pmeparquet.parquet.files.ListedFile
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.verify.{FileVerification, Finding, Opened, Sample, Unprotected, Verified}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ResultRows}
 import io.pmeparquet.spark.admin.seal.SealedGuard

@@ -18,7 +18,7 @@ import io.pmeparquet.spark.session.{FormatName, SparkAccess}
  * The sessions of this driver whose configuration names our crypto factory. For their reads and writes by parquet-java
  * the driver calls the KMS, as it does for our own format. ''Driver only.''
  */
-private[spark] object SessionKeys {
+private[pmeparquet] object SessionKeys {
   private val sessions = Collections.synchronizedMap(new WeakHashMap[SparkSession, UserGroupInformation])
 
   /** Answers for this session from now on, if it has the factory. */

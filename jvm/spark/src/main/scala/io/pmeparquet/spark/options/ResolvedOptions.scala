@@ -45,7 +45,7 @@ import io.pmeparquet.spark.session.SparkAccess
  * @param origin where the options come from
  * @param spelled the options as the user spelled them
  */
-private[spark] final class ResolvedOptions private (
+private[pmeparquet] final class ResolvedOptions private (
     val session: SparkSession,
     origin: OptionOrigin,
     val spelled: Map[String, String]
@@ -264,7 +264,7 @@ private[spark] final class ResolvedOptions private (
   def orcKeyProperty: Option[String] = own.text(PmeOptions.OrcKeyProperty).map(_.trim).filter(_.nonEmpty)
 }
 
-private[spark] object ResolvedOptions {
+private[pmeparquet] object ResolvedOptions {
 
   /** @param options as Spark hands them over */
   def of(session: SparkSession, origin: OptionOrigin, options: Map[String, String]): ResolvedOptions =

@@ -22,7 +22,7 @@ import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.session.SparkAccess
-import io.pmeparquet.spark.snapshots.{ChosenFiles, CountsFiles, ScannedFiles, SealedFileIndex}
+import io.pmeparquet.spark.snapshot.{ChosenFiles, CountsFiles, ScannedFiles, SealedFileIndex}
 
 /**
  * What one V2 scan knows of its read, and the checks of splits that it makes for tasks. ''Driver only.''

@@ -11,7 +11,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.spark.options.Asker
 import io.pmeparquet.spark.session.{SparkAccess, SparkVersions}
-import io.pmeparquet.spark.snapshots.SessionSnapshots
+import io.pmeparquet.spark.snapshot.SessionSnapshots
 
 /**
  * Under which settings the files of a relation are read. Spark answers a query of one session by what another has

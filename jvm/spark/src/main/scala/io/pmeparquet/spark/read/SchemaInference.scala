@@ -19,7 +19,7 @@ import io.pmeparquet.parquet.file.{FileSeal, SplitReader}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.SealState
+import io.pmeparquet.spark.snapshot.SealState
 import io.pmeparquet.PmeErrors
 
 /**

@@ -31,7 +31,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedFileTable}
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName}
-import io.pmeparquet.spark.snapshots.SealedTable
+import io.pmeparquet.spark.snapshot.SealedTable
 
 /**
  * The options that a node of a plan gives to a format. ''Driver only.''
@@ -44,7 +44,7 @@ import io.pmeparquet.spark.snapshots.SealedTable
  * @param isOrc whether Spark itself or Hive reads or writes ORC
  * @param isOurs whether the format is ours; evaluated only if options of ours are among these
  */
-private[spark] final class FormatOptions(
+private[pmeparquet] final class FormatOptions(
     label: => String,
     val options: Map[String, String],
     val isParquet: Boolean = true,
@@ -60,7 +60,7 @@ private[spark] final class FormatOptions(
 }
 
 /** Finds in each node of a plan which options it gives to which format. ''Driver only.'' */
-private[spark] object FormatOptions {
+private[pmeparquet] object FormatOptions {
 
   /** What a node writes, by format. */
   def writes(node: LogicalPlan): Seq[FormatOptions] = node match {
@@ -257,7 +257,7 @@ private[spark] object StreamSinks {
 }
 
 /** Which crypto factory parquet-java finds in a Hadoop configuration. */
-private[spark] object CryptoFactory {
+private[pmeparquet] object CryptoFactory {
 
   /** The name of its class. */
   def of(conf: Configuration): Option[String] =

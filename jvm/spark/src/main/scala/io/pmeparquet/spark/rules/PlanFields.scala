@@ -16,13 +16,13 @@ import org.apache.spark.sql.execution.datasources.{
 }
 import org.apache.spark.sql.execution.SparkPlan
 
-import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedFormat}
+import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedParquetFormat}
 
 /**
  * Finds the nodes of a plan, and replaces what is in them. Spark's case classes have more fields in each version, so this
  * finds fields by their type or value. ''Driver only.''
  */
-private[spark] object PlanFields {
+private[pmeparquet] object PlanFields {
 
   /** All nodes of a plan and its subqueries. */
   def nodes(plan: LogicalPlan): Seq[LogicalPlan] = plan.collectWithSubqueries { case node => node }
@@ -53,8 +53,8 @@ private[spark] object PlanFields {
   }
 
   /** Replaces the format for encrypted Parquet. */
-  def withFormat(node: LogicalPlan)(change: EncryptedFormat => EncryptedFormat): LogicalPlan =
-    withFormats(node) { case format: EncryptedFormat => change(format) }
+  def withFormat(node: LogicalPlan)(change: EncryptedParquetFormat => EncryptedParquetFormat): LogicalPlan =
+    withFormats(node) { case format: EncryptedParquetFormat => change(format) }
 
   /** Replaces a format of this project. */
   def withOurs(node: LogicalPlan)(change: EncryptedFileFormat => EncryptedFileFormat): LogicalPlan =

@@ -21,9 +21,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, MapType, StructType}
 
 import io.pmeparquet.spark.options.ResolvedOptions
-import io.pmeparquet.spark.read.{EncryptedFormat, PmeScan}
+import io.pmeparquet.spark.read.{EncryptedParquetFormat, PmeScan}
 import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.spark.snapshots.{FilesLabel, SealedIndex}
+import io.pmeparquet.spark.snapshot.{FilesLabel, SealedIndex}
 
 /**
  * Uses Spark's V2 scan for aggregates that footers can answer, if the user turned that on in Spark. Spark pushes
@@ -53,22 +53,23 @@ private[spark] object AggregatePushDown extends Rule[LogicalPlan] {
 
   // A sealed table stays there too: Spark would read footers that nobody compares. If a catalog lists the files, the
   // read stays on Spark's V1 path, as it does for Spark's own source.
-  private def eligible(leaf: LogicalRelation): Option[(HadoopFsRelation, EncryptedFormat)] = leaf match {
-    case FileRelation(files, format: EncryptedFormat)
-        if files.location.isInstanceOf[InMemoryFileIndex] && !leaf.isStreaming &&
-          leaf.output.size == files.schema.size &&
-          PmeSparkException.translated(allowsV2Scan(files, format)) =>
-      Some(files -> format)
-    case _ => None
-  }
+  private def eligible(leaf: LogicalRelation): Option[(HadoopFsRelation, EncryptedParquetFormat)] =
+    leaf match {
+      case FileRelation(files, format: EncryptedParquetFormat)
+          if files.location.isInstanceOf[InMemoryFileIndex] && !leaf.isStreaming &&
+            leaf.output.size == files.schema.size &&
+            PmeSparkException.translated(allowsV2Scan(files, format)) =>
+        Some(files -> format)
+      case _ => None
+    }
 
-  private def allowsV2Scan(relation: HadoopFsRelation, format: EncryptedFormat): Boolean =
+  private def allowsV2Scan(relation: HadoopFsRelation, format: EncryptedParquetFormat): Boolean =
     ResolvedOptions.of(relation.sparkSession, format.origin, relation.options).allowsV2Scan
 
   private def v2Relation(
       leaf: LogicalRelation,
       relation: HadoopFsRelation,
-      format: EncryptedFormat
+      format: EncryptedParquetFormat
   ): LogicalPlan = {
     val options = ResolvedOptions.spelled(relation.options) - "path" - "paths"
     val paths = relation.location.rootPaths.map(_.toString)
@@ -109,26 +110,27 @@ private[spark] object KeepFilters extends SparkStrategy {
 
   // Spark's strategy plans projections and filters over one relation, and leaves everything else to other strategies.
   private def readsOurs(plan: LogicalPlan): Boolean = plan.collectLeaves() match {
-    case Seq(FileRelation(_, _: EncryptedFormat)) => true
+    case Seq(FileRelation(_, _: EncryptedParquetFormat)) => true
     case _ => false
   }
 
   private def noted(scan: FileSourceScanExec, isStream: Boolean): SparkPlan = scan.relation.fileFormat match {
-    case format: EncryptedFormat =>
+    case format: EncryptedParquetFormat =>
       val known = if (scan.dataFilters.isEmpty) format else format.withFilters(scan.dataFilters)
       withFormat(scan, if (isStream) known else labelled(scan, known))
     case _ => scan
   }
 
-  private def labelled(scan: FileSourceScanExec, format: EncryptedFormat) = scan.relation.location match {
-    case index: SealedIndex =>
-      format.withFiles(
-        new FilesLabel(index, scan.partitionFilters, scan.dataFilters, scan.optionalBucketSet.isDefined)
-      )
-    case _ => format
-  }
+  private def labelled(scan: FileSourceScanExec, format: EncryptedParquetFormat) =
+    scan.relation.location match {
+      case index: SealedIndex =>
+        format.withFiles(
+          new FilesLabel(index, scan.partitionFilters, scan.dataFilters, scan.optionalBucketSet.isDefined)
+        )
+      case _ => format
+    }
 
-  private def withFormat(scan: FileSourceScanExec, format: EncryptedFormat): SparkPlan =
+  private def withFormat(scan: FileSourceScanExec, format: EncryptedParquetFormat): SparkPlan =
     PlanFields.replaced(scan) {
       case files: HadoopFsRelation if !(format eq files.fileFormat) =>
         files.copy(fileFormat = format)(files.sparkSession)
@@ -156,7 +158,7 @@ private[spark] object NullChecks extends Rule[LogicalPlan] {
     }
 
   private def concerns(node: LogicalPlan): Boolean = node match {
-    case FileRelation(_, _: EncryptedFormat) => node.output.exists(hasParts)
+    case FileRelation(_, _: EncryptedParquetFormat) => node.output.exists(hasParts)
     case leaf: DataSourceV2ScanRelation if leaf.scan.isInstanceOf[PmeScan] => leaf.output.exists(hasParts)
     case _ => false
   }

@@ -19,11 +19,11 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.spark.admin.seal.{Replaced, SealedSnapshot, SealingJob}
+import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealingJob}
 import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
-import io.pmeparquet.spark.read.EncryptedFormat
+import io.pmeparquet.spark.read.EncryptedParquetFormat
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.{
+import io.pmeparquet.spark.snapshot.{
   NothingSkipped,
   SealState,
   SealedIndex,
@@ -42,7 +42,7 @@ import io.pmeparquet.spark.snapshots.{
 private[spark] object UseSnapshots extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
-    case relation @ FileRelation(files, format: EncryptedFormat)
+    case relation @ FileRelation(files, format: EncryptedParquetFormat)
         if format.sealState == SealState.NotEvaluated =>
       PmeSparkException.translated(compared(relation, files, format))
   }
@@ -50,7 +50,7 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
   private def compared(
       relation: LogicalRelation,
       files: HadoopFsRelation,
-      format: EncryptedFormat
+      format: EncryptedParquetFormat
   ): LogicalPlan = {
     val session = SparkSession.active
     val options = ResolvedOptions.of(session, format.origin, files.options)
@@ -98,14 +98,17 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case write: InsertIntoHadoopFsRelationCommand =>
       write.fileFormat match {
-        case format: EncryptedFormat if format.writeSeal == WriteSeal.NotEvaluated =>
+        case format: EncryptedParquetFormat if format.writeSeal == WriteSeal.NotEvaluated =>
           PmeSparkException.translated(sealing(write, format))
         case _ => plan
       }
     case _ => plan
   }
 
-  private def sealing(write: InsertIntoHadoopFsRelationCommand, format: EncryptedFormat): LogicalPlan = {
+  private def sealing(
+      write: InsertIntoHadoopFsRelationCommand,
+      format: EncryptedParquetFormat
+  ): LogicalPlan = {
     val session = SparkSession.active
     val options = ResolvedOptions.of(session, format.origin, write.options)
     val path = SealingJob.qualified(options, write.outputPath)
@@ -153,7 +156,7 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
  *
  * @param spark Spark's own index, if the table has one
  */
-private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: () => SealedSnapshot)
+private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: () => SealResult)
     extends FileIndex {
   override def rootPaths: Seq[Path] = spark.fold(Seq(table))(_.rootPaths)
   override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] =

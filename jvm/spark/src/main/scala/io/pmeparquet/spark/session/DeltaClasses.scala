@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 /** Table formats are not on the compile class path, so their classes are known by package, and asked by reflection. */
-private[spark] object DeltaClasses {
+private[pmeparquet] object DeltaClasses {
   private val Package = "org.apache.spark.sql.delta."
   // Databricks has Delta under another name.
   private val Packages = Seq(Package, "com.databricks.sql.transaction.tahoe.")

@@ -1,7 +1,7 @@
 package io.pmeparquet.spark.session
 
 /** The name of the format, and the names of the classes that Spark looks up, for code that must not depend on them. */
-private[spark] object FormatName {
+private[pmeparquet] object FormatName {
   val Format = "pme-parquet"
 
   /** The name of the format for ORC. */

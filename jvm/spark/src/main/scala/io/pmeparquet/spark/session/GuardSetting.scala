@@ -6,7 +6,7 @@ import org.apache.spark.SparkConf
  * The setting that has Delta commit through the guard. Delta takes one store for all schemes, or one for each scheme and
  * refuses both, so those that the user has set move below the guard. It names no class of Delta's.
  */
-private[spark] object GuardSetting {
+private[pmeparquet] object GuardSetting {
   val Name = "spark.delta.logStore.class"
   private val Class = "delta.logStore.class"
   private val OfScheme = """delta\.logStore\.(.+)\.impl""".r

@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.SPARK_VERSION
 
 /** What the format asks of a session. It compiles unchanged for every Spark version. */
-private[spark] object SparkAccess {
+private[pmeparquet] object SparkAccess {
   def sqlConf(session: SparkSession): SQLConf = session.sessionState.conf
 
   /** A copy of the session's Hadoop configuration, with the options of a read or write added. */

@@ -11,13 +11,13 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.KeyPlan
-import io.pmeparquet.parquet.files.MaterialFiles
 import io.pmeparquet.parquet.scope.WriteScope
+import io.pmeparquet.parquet.storage.MaterialFiles
 import io.pmeparquet.parquet.write.{SizeStatistics, WriteFailures, WriteRules}
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{OptionOrigin, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.{WriteSeal, WrittenFiles}
+import io.pmeparquet.spark.snapshot.{WriteSeal, WrittenFiles}
 import io.pmeparquet.PmeErrors
 
 /** The start of a write job: it resolves and checks the settings, and makes the keys. ''Driver only.'' */

@@ -14,14 +14,14 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.PmeException
 
 /** Why the work on a file failed: a condition of ours, or the class of the exception. ''Crosses the wire.'' */
-private[spark] final case class FileFailure(condition: String, message: String) {
+private[pmeparquet] final case class FileFailure(condition: String, message: String) {
 
   /** The failure, to throw. */
   def raised: Throwable =
     PmeException.named(condition, message).getOrElse(new IOException(s"$condition: $message"))
 }
 
-private[spark] object FileFailure {
+private[pmeparquet] object FileFailure {
   def of(failed: Throwable): FileFailure = PmeException.find(failed) match {
     case Some(ours) => FileFailure(ours.condition.name, ours.getMessage)
     case None => FileFailure(failed.getClass.getName, PmeException.firstLine(failed))

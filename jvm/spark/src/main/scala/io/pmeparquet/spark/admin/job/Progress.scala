@@ -40,7 +40,7 @@ object Progress {
   }
 
   /** Runs an operation, and then stops watching. */
-  private[spark] def unwatching[A](operation: => A): A =
+  private[pmeparquet] def unwatching[A](operation: => A): A =
     try operation
     finally unwatch()
 

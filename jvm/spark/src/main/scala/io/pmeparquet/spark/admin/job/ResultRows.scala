@@ -6,7 +6,7 @@ import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructField, StructType}
 
 /** The columns of a result, and how each follows from an item: its schema and its rows. ''Driver only.'' */
-private[spark] final class ResultRows[A] private (columns: Vector[(StructField, A => Any)]) {
+private[pmeparquet] final class ResultRows[A] private (columns: Vector[(StructField, A => Any)]) {
   def required(name: String, kind: DataType)(of: A => Any): ResultRows[A] =
     new ResultRows(columns :+ (StructField(name, kind, nullable = false) -> of))
 
@@ -22,7 +22,7 @@ private[spark] final class ResultRows[A] private (columns: Vector[(StructField, 
     session.createDataFrame(all.map(row).asJava, schema)
 }
 
-private[spark] object ResultRows {
+private[pmeparquet] object ResultRows {
   def of[A]: ResultRows[A] = new ResultRows(Vector.empty)
 
   val Names: ArrayType = ArrayType(StringType, containsNull = false)

@@ -11,10 +11,10 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.parquet.copy.InPlaceRun
-import io.pmeparquet.parquet.files.{LinkedDirectories, ListedFile}
 import io.pmeparquet.parquet.rotation.{FileRotation, RotationMark}
+import io.pmeparquet.parquet.storage.{LinkedDirectories, ListedFile}
 import io.pmeparquet.snapshot.SnapshotDirectory
-import io.pmeparquet.spark.snapshots.SealedTable
+import io.pmeparquet.spark.snapshot.SealedTable
 
 /**
  * The files of a table, in all its partitions, that Spark's readers would read by their names. ''Driver only.''

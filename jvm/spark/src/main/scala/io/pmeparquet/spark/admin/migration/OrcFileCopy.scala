@@ -15,7 +15,7 @@ import org.apache.spark.util.SerializableConfiguration
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.parquet.files.ResumableTable
+import io.pmeparquet.parquet.storage.ResumableTable
 import io.pmeparquet.spark.admin.job.FileJob
 import io.pmeparquet.spark.session.PmeSparkException
 

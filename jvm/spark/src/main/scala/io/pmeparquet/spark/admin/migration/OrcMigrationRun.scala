@@ -17,7 +17,7 @@ import org.apache.spark.util.SerializableConfiguration
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.copy.InPlaceManifest
-import io.pmeparquet.parquet.files.{Found, OwnFiles, ResumableTable, StagedTable}
+import io.pmeparquet.parquet.storage.{Found, OwnFiles, ResumableTable, StagedTable}
 import io.pmeparquet.spark.admin.{Refusal, WritePlan}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{OptionOrigin, OrcResolver, ResolvedOptions}

@@ -6,13 +6,13 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.keys.Kms
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.verify.Finding
 import io.pmeparquet.snapshot.{SealedFiles, SnapshotDirectory, TableSnapshots, Version}
 import io.pmeparquet.spark.admin.job.{FileJob, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
-import io.pmeparquet.spark.snapshots.{SealedTable, SessionSnapshots, SnapshotReads}
+import io.pmeparquet.spark.snapshot.{SealedTable, SessionSnapshots, SnapshotReads}
 
 /**
  * Compares a table with its snapshot: missing files, files that the snapshot does not list, and the bytes of each file,

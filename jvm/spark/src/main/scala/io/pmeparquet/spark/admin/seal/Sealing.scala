@@ -38,7 +38,7 @@ object Sealing {
       options: Map[String, String],
       indexes: Option[Seq[WantedSummary]] = None,
       expect: Option[String] = None
-  ): SealedSnapshot = PmeSparkException.translated {
+  ): SealResult = PmeSparkException.translated {
     job(session, path, options).run(indexes, expect)
   }
 
@@ -56,7 +56,7 @@ object Sealing {
       options: Map[String, String],
       columns: Seq[String],
       kind: Option[String] = None
-  ): SealedSnapshot = PmeSparkException.translated {
+  ): SealResult = PmeSparkException.translated {
     val paths = columns.map(column => IndexRequests.of(column, SummaryKind.MinMax).column)
     job(session, path, options).dropIndexes(paths, kind)
   }
@@ -68,7 +68,7 @@ object Sealing {
       options: java.util.Map[String, String],
       indexes: java.util.List[String],
       expect: String
-  ): SealedSnapshot = Progress.unwatching {
+  ): SealResult = Progress.unwatching {
     PmeSparkException.translated {
       seal(
         session,
@@ -102,7 +102,7 @@ object Sealing {
       options: java.util.Map[String, String],
       columns: java.util.List[String],
       kind: String
-  ): SealedSnapshot = Progress.unwatching {
+  ): SealResult = Progress.unwatching {
     dropIndexes(session, path, options.asScala.toMap, columns.asScala.toSeq, Option(kind))
   }
 

@@ -4,9 +4,9 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.rotation.RotatedFooter
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
@@ -14,7 +14,7 @@ import io.pmeparquet.snapshot.manifest.IndexEntry
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
-import io.pmeparquet.spark.snapshots.SessionSnapshots
+import io.pmeparquet.spark.snapshot.SessionSnapshots
 
 /**
  * Makes one version of a table: only files that the version before does not list are opened. ''Driver only.''
@@ -68,7 +68,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
    * @param indexes that the version has; none: those of the version before
    * @param expect what confirms the changes since the version before
    */
-  def run(indexes: Option[Seq[WantedSummary]], expect: Option[String]): SealedSnapshot = {
+  def run(indexes: Option[Seq[WantedSummary]], expect: Option[String]): SealResult = {
     requireWhole()
     sealedWith(new ConfirmedChanges(expect), indexes, areNamed = indexes.isDefined, mayChangeKey = true)
   }
@@ -117,9 +117,9 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
    *
    * @param written the files that the write has made
    */
-  def sealWritten(written: Map[String, WrittenFooter]): SealedSnapshot = {
+  def sealWritten(written: Map[String, WrittenFooter]): SealResult = {
     val rule = new OwnCommit(written, replaced.removes(written.keys))
-    def attempt(left: Int): SealedSnapshot =
+    def attempt(left: Int): SealResult =
       try sealedWith(rule)
       catch {
         // Another append was sealed meanwhile: this one continues its version.
@@ -164,7 +164,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
    * @param footers that the rotation has replaced, by the files' paths. An HMAC vouches for no more than its key does, so
    *   it also takes files that an interrupted rotation left.
    */
-  def sealRotated(footers: Map[String, RotatedFooter]): SealedSnapshot = {
+  def sealRotated(footers: Map[String, RotatedFooter]): SealResult = {
     val own = footers.map { case (path, footer) => relative(new Path(path)) -> footer }
     val isSigned = base.version.exists(_.isSigned)
     sealedWith(if (isSigned) RewrittenFiles.rotatedBy(own) else RewrittenFiles.rotated)
@@ -179,7 +179,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
   def prepareInPlace(): Set[String] = prepareRewriting(NothingChanged).kept.map(_.path).toSet
 
   /** @param footers of the encrypted files, by their paths */
-  def sealEncrypted(footers: Map[String, WrittenFooter]): SealedSnapshot =
+  def sealEncrypted(footers: Map[String, WrittenFooter]): SealResult =
     sealedWith(RewrittenFiles.encrypted(footers))
 
   private def prepareRewriting(rule: SealRule): SealedDifferences = {
@@ -192,7 +192,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
    * @param columns whose indexes the next version does not have
    * @param kind only indexes of this kind
    */
-  def dropIndexes(columns: Seq[Seq[String]], kind: Option[String]): SealedSnapshot = {
+  def dropIndexes(columns: Seq[Seq[String]], kind: Option[String]): SealResult = {
     SealedGuard.requireTable(table, conf)
     val indexes = SealedGuard.requireNewest(session, reader).manifest.indexes
     val dropped = indexes.filter(index => columns.contains(index.column) && kind.forall(_ == index.kind.name))
@@ -250,7 +250,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
       asked: Option[Seq[WantedSummary]] = None,
       areNamed: Boolean = false,
       mayChangeKey: Boolean = false
-  ): SealedSnapshot = {
+  ): SealResult = {
     // Before all files are opened.
     directory.requirePublishing()
     val previous = base.files
@@ -283,7 +283,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
           contents.summaries(summaries, contentOf)
         )
     SessionSnapshots.of(session).seen.made(directory, version)
-    new SealedSnapshot(
+    new SealResult(
       version.number,
       version.digest,
       directory.path.toString,

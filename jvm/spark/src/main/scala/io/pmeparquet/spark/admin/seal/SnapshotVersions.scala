@@ -9,7 +9,7 @@ import io.pmeparquet.snapshot.{Expiry, Version}
 import io.pmeparquet.spark.admin.job.{Progress, ResultRows, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshots.SessionSnapshots
+import io.pmeparquet.spark.snapshot.SessionSnapshots
 import io.pmeparquet.PmeErrors
 
 /**

@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 
 import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, LeafColumn}
-import io.pmeparquet.parquet.files.ListedFile
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{ColumnSummary, FoundSummary, WantedSummary}
 import io.pmeparquet.snapshot.{IndexContent, TableSnapshot}
 import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}

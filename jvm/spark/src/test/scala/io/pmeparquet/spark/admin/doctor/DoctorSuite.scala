@@ -242,6 +242,21 @@ class DoctorSuite extends munit.FunSuite {
     assertCheck(check(isByDriver = false, isAsAsked = false), "warning", "does not know", "PmeExtensions")
   }
 
+  test("an Iceberg catalog says whether it encrypts") {
+    def check(properties: (String, String)*) =
+      SettingChecks.icebergCatalog("lake", properties.toMap, Some("1.11.0"), _ == "x.There")
+    val (there, absent) = ("encryption.kms-impl" -> "x.There", "encryption.kms-impl" -> "x.Absent")
+    val lacking = "hive, without encryption.kms-impl: it encrypts no table"
+    val glue = "org.apache.iceberg.aws.glue.GlueCatalog"
+    assertCheck(check("type" -> "rest"), "warning", "rest: this catalog ignores encryption.key-id", "Hive")
+    assertCheck(check("catalog-impl" -> glue), "warning", s"$glue: this catalog ignores", "Hive")
+    assertCheck(check("type" -> "hadoop", there), "problem", "has no effect: tables are plaintext", "Hive")
+    assertCheck(check("type" -> "hive"), "warning", lacking, "spark.sql.catalog.lake.encryption.kms-impl")
+    assertCheck(check(), "warning", lacking, "encryption.kms-impl")
+    assertCheck(check("type" -> "hive", absent), "problem", "x.Absent, which is not on the class path", "jar")
+    assertCheck(check(there), "ok", "encryption.kms-impl=x.There", "")
+  }
+
   test("Iceberg before 1.11 ignores keys in every catalog") {
     def check(version: String, kms: (String, String)*) =
       SettingChecks.icebergCatalog("lake", Map("type" -> "hive") ++ kms, Some(version), _ => true)

@@ -5,6 +5,7 @@ import java.nio.file.Files
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.orc.{OrcFile => OrcWriters, TypeDescription}
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.types._
 
 import io.pmeparquet.columns.LeafColumn
@@ -50,9 +51,12 @@ class OrcTypeFitSuite extends munit.FunSuite {
     "date" -> DateType,
     "timestamp" -> TimestampType,
     "decimal(5,2)" -> DecimalType(5, 2),
-    "char(5)" -> CharType(5),
-    "varchar(5)" -> VarcharType(5)
+    "char(5)" -> parsed("char(5)"),
+    "varchar(5)" -> parsed("varchar(5)")
   )
+
+  // The constructors of these types are not the same in each Spark that the suites run on.
+  private def parsed(text: String) = CatalystSqlParser.parseDataType(text)
   private val integers = Seq("tinyint", "smallint", "int", "bigint")
 
   /** What a reader widens without a loss. */
@@ -74,9 +78,9 @@ class OrcTypeFitSuite extends munit.FunSuite {
 
   test("a decimal, CHAR or VARCHAR fits one that holds all its values") {
     val fits = Seq(DecimalType(10, 2), DecimalType(7, 4), DecimalType(5, 2)).map("decimal(5,2)" -> _) ++
-      Seq("char(5)" -> CharType(6), "varchar(5)" -> VarcharType(6))
+      Seq("char(5)" -> parsed("char(6)"), "varchar(5)" -> parsed("varchar(6)"))
     val not = Seq(DecimalType(6, 4), DecimalType(5, 1), DecimalType(4, 2)).map("decimal(5,2)" -> _) ++
-      Seq("char(5)" -> CharType(4), "varchar(5)" -> VarcharType(4), "char(5)" -> StringType)
+      Seq("char(5)" -> parsed("char(4)"), "varchar(5)" -> parsed("varchar(4)"), "char(5)" -> StringType)
     fits.foreach { case (orc, wanted) => assertEquals(misfit(orc, wanted), None, s"$orc as $wanted") }
     not.foreach { case (orc, wanted) => assert(misfit(orc, wanted).isDefined, s"$orc as $wanted") }
   }

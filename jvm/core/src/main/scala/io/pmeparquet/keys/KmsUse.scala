@@ -1,0 +1,8 @@
+package io.pmeparquet.keys
+
+/**
+ * A KMS and who calls it.
+ *
+ * @param route how executors reach the driver, which then calls the KMS; none if executors call it themselves
+ */
+final case class KmsUse(settings: KmsSettings, route: Option[KeyRoute])

@@ -1,0 +1,85 @@
+package io.pmeparquet.spark.snapshot
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.CollectionAccumulator
+
+import io.pmeparquet.parquet.write.{WriteRules, WrittenFooter}
+import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
+import io.pmeparquet.PmeErrors
+
+/** Whether a write seals the table after its commit. ''Driver only.'' */
+private[spark] sealed trait WriteSeal
+
+private[spark] object WriteSeal {
+
+  /** No rule has looked at the write, as for a stream's sink. */
+  case object NotEvaluated extends WriteSeal
+
+  /** The table is not sealed, and the write does not ask for it. */
+  case object Unsealed extends WriteSeal
+
+  /** @param files what the write reports of its files */
+  final case class AfterCommit(files: WrittenFiles) extends WriteSeal
+
+  /**
+   * Whether a write must seal its table: it asks for it, the table is sealed, or what is required of its reads is a
+   * snapshot. Readers would refuse a sealed table with further files.
+   *
+   * @param path where the write puts its files
+   * @throws io.pmeparquet.PmeException if the table is sealed, and the write cannot seal it
+   */
+  def isNeeded(options: ResolvedOptions, path: Path): Boolean = {
+    val snapshots = new SnapshotResolver(options)
+    val candidates = TableDirectories.of(path, isFile = false)
+    val sealedTable =
+      (if (snapshots.settings.location.isDefined) candidates.takeRight(1) else candidates)
+        .find(snapshots.directory(_).versions.nonEmpty)
+    sealedTable.filter(_ != path).foreach { table =>
+      throw PmeErrors.sealedTable(
+        "a write to the directory of one partition",
+        table.toString,
+        "Write to the table's directory."
+      )
+    }
+    if (sealedTable.isDefined && snapshots.settings.isOff)
+      throw PmeErrors.sealedTable(
+        "a write with snapshot=off",
+        path.toString,
+        "Remove the option: the write then seals the table after its commit."
+      )
+    sealedTable.isDefined || options.sealsAfterWrite || snapshots.settings.requiredBy.isDefined ||
+    (!snapshots.settings.isOff && SessionSnapshots.of(options.session).seen.knows(snapshots.directory(path)))
+  }
+}
+
+/**
+ * The files that one write makes. Its tasks report each file when they close it, and Spark counts the reports of each
+ * partition's committed task only, and once. So a file that lies in the table afterwards and is not among these was made by
+ * somebody else. ''Crosses the wire.''
+ *
+ * @param table path of the table's directory, without scheme and authority
+ */
+private[spark] final class WrittenFiles private (
+    table: String,
+    reported: CollectionAccumulator[(String, WrittenFooter)]
+) extends Serializable {
+
+  /** For a task that has closed a file. */
+  def report(file: Path, conf: Configuration): Unit =
+    reported.add(WriteRules.committedPath(file, table) -> WrittenFooter.read(file, conf))
+
+  /** For the driver, before the job: Spark may run a plan again that failed. */
+  def begin(): Unit = reported.reset()
+
+  /** By their paths in the table, for the driver after the job. */
+  def committed: Map[String, WrittenFooter] = reported.value.asScala.toMap
+}
+
+private[spark] object WrittenFiles {
+  def of(session: SparkSession, table: Path): WrittenFiles =
+    new WrittenFiles(table.toUri.getPath, session.sparkContext.collectionAccumulator[(String, WrittenFooter)])
+}

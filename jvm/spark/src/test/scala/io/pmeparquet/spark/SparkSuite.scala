@@ -1,0 +1,148 @@
+package io.pmeparquet.spark
+
+import java.net.URI
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path}
+import java.util.{Base64, Comparator}
+
+import scala.collection.JavaConverters._
+
+import munit.FunSuite
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileSystem
+import org.apache.spark.sql.{DataFrame, DataFrameReader, SparkSession}
+
+import io.pmeparquet.{Refusals, Sha256}
+import io.pmeparquet.testkit.{QuickLocalFileSystem, TestKms}
+
+/** Tests that need Spark. All suites of a run share one Spark; each test has its own session and directory. */
+abstract class SparkSuite extends FunSuite with Refusals {
+  private var session: Option[SparkSession] = None
+  private var made: Option[Path] = None
+
+  /** The session of this test, with our extension and no other setting. Tables of the catalog are shared. */
+  protected def spark: SparkSession = session.get
+
+  /** A directory of this test, which is empty at first. */
+  protected def directory: Path = made.get
+
+  /** A place in the directory, with nothing there yet. */
+  protected def target: String = directory.resolve("table").toString
+
+  override def beforeEach(context: BeforeEach): Unit = {
+    made = Some(Files.createTempDirectory("pme-spark"))
+    session = Some(SparkSuite.shared.newSession())
+    SparkSession.setActiveSession(spark)
+  }
+
+  override def afterEach(context: AfterEach): Unit = {
+    spark.catalog.listTables().collect().foreach { table =>
+      spark.sql(s"DROP ${if (table.isTemporary) "VIEW" else "TABLE"} IF EXISTS `${table.name}`")
+    }
+    SparkSession.clearActiveSession()
+    SparkSuite.delete(directory)
+  }
+
+  /** The KMS of most tests, which knows every key but those whose names begin with `denied`, `missing` or `down`. */
+  protected val kms: Map[String, String] = Map("kms" -> classOf[TestKms].getName)
+
+  /** A key for ssn, another one for salary, and the footer's for the rest. */
+  protected val keys: Map[String, String] =
+    kms ++ Map("footerKey" -> "footer", "columnKeys" -> "pii: ssn; pay: salary")
+
+  /** A KMS that knows only the keys of these names. */
+  protected def holding(names: String*): Map[String, String] = held("mine", names: _*)
+
+  /** The same with keys that depend on whose they are. */
+  protected def held(owner: String, names: String*): Map[String, String] = {
+    val listed = directory.resolve((owner +: names).mkString("keys-", "-", ""))
+    Files.write(listed, keyLines(owner, names: _*).getBytes(UTF_8))
+    Map("kms" -> "static", "kms.static.keys" -> s"file:$listed")
+  }
+
+  protected def keyLines(owner: String, names: String*): String = names.map { name =>
+    s"$name=${Base64.getEncoder.encodeToString(Sha256.ofBytes(s"$owner $name".getBytes(UTF_8)))}\n"
+  }.mkString
+
+  /** Forty rows in one partition. Columns may be null, and none is. */
+  protected def people: DataFrame = spark
+    .range(0, 40, 1, 1)
+    .selectExpr(
+      "nullif(concat('canary-', id), '') AS ssn",
+      "nullif(id * 1.5D, -1D) AS salary",
+      "nullif(id, -1L) AS id"
+    )
+
+  protected def write(frame: DataFrame, options: Map[String, String], path: String = target): Unit =
+    frame.write.format(SparkSuite.Format).options(options).save(path)
+
+  protected def reader(options: Map[String, String]): DataFrameReader =
+    spark.read.format(SparkSuite.Format).options(options)
+
+  protected def rows(frame: DataFrame): Seq[String] = frame.collect().map(_.toString).toSeq.sorted
+
+  /** The data files of a table. */
+  protected def files(path: String = target): Seq[Path] =
+    SparkSuite.under(directory.resolve(path)).filter(_.getFileName.toString.endsWith(".parquet"))
+
+  /** Sets what a session sets. */
+  protected def set(settings: Map[String, String]): Unit =
+    settings.foreach { case (name, value) => spark.conf.set(name, value) }
+
+  /** Sets options of our format for the whole session. */
+  protected def setOptions(options: Map[String, String]): Unit =
+    set(options.map { case (name, value) => s"spark.datasource.${SparkSuite.Format}.$name" -> value })
+
+  /** Fails if the block changes anything below a path. */
+  protected def untouched[A](path: String = target)(block: => A): A = {
+    val place = directory.resolve(path)
+    def content =
+      (Files.exists(place), SparkSuite.under(place).map(file => file -> Files.readAllBytes(file).toSeq))
+    val before = content
+    try block
+    finally assertEquals(content, before)
+  }
+}
+
+object SparkSuite {
+  val Format = "pme-parquet"
+
+  /** One Spark for all suites of the JVM, which ends with it. */
+  lazy val shared: SparkSession = {
+    val scratch = Files.createTempDirectory("pme-spark-run")
+    sys.addShutdownHook(delete(scratch))
+    // Spark keeps the file system that it finds. Hadoop's own starts a process for each change of permissions.
+    val conf = new Configuration()
+    conf.set("fs.file.impl", classOf[QuickLocalFileSystem].getName)
+    FileSystem.get(URI.create("file:///"), conf)
+    SparkSession
+      .builder()
+      .master("local[2]")
+      .appName("pme-parquet suites")
+      .config("spark.sql.extensions", classOf[PmeExtensions].getName)
+      .config("spark.ui.enabled", "false")
+      .config("spark.driver.host", "127.0.0.1")
+      .config("spark.driver.bindAddress", "127.0.0.1")
+      .config("spark.sql.shuffle.partitions", "2")
+      .config("spark.sql.session.timeZone", "UTC")
+      .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toString)
+      .config("spark.local.dir", scratch.resolve("local").toString)
+      .getOrCreate()
+  }
+
+  /** The files below a path, or the file itself. */
+  private def under(path: Path): Seq[Path] =
+    if (!Files.exists(path)) Nil
+    else {
+      val walk = Files.walk(path)
+      try walk.iterator.asScala.filter(Files.isRegularFile(_)).toList.sorted
+      finally walk.close()
+    }
+
+  private def delete(path: Path): Unit =
+    if (Files.exists(path)) {
+      val walk = Files.walk(path)
+      try walk.sorted(Comparator.reverseOrder[Path]()).iterator.asScala.foreach(Files.deleteIfExists(_))
+      finally walk.close()
+    }
+}
