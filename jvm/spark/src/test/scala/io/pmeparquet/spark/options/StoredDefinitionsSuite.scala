@@ -13,7 +13,7 @@ import io.pmeparquet.spark.SparkSuite
 import io.pmeparquet.Condition.{BadOption, Unsupported}
 
 /** The stored definition of a table or view sends no credential of its reader anywhere, and loads no class. */
-class StoredOptionsSuite extends SparkSuite {
+class StoredDefinitionsSuite extends SparkSuite {
   private val requests = new ConcurrentLinkedQueue[String]
 
   /** The attacker's server, which records its requests. */
