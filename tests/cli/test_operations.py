@@ -140,8 +140,8 @@ def test_a_command_hands_over_what_was_typed(stub: Stub, typed: list[str], expec
     done = run(*typed)
     assert (done.code, done.err) == (0, "")
     assert stub.asked[0].command == typed[0]
-    given = stub.arguments.items()
-    assert {name: value.options() if isinstance(value, Encryption) else value for name, value in given} == expected
+    arguments = stub.arguments.items()
+    assert {name: value.options() if isinstance(value, Encryption) else value for name, value in arguments} == expected
     assert stub.stopped is ("--no-verify" not in typed)
 
 

@@ -199,10 +199,10 @@ def test_a_check_with_spark_has_the_session_and_the_kms(
     stub: Stub, table: Path, column: list[str], kms: list[str], expected: dict[str, str] | None
 ) -> None:
     assert run("delta-check", table, "--spark", *column, *kms, "-o", "aadPrefix=people").code == 0
-    given = stub.arguments
-    assert (given["path"], given["storage_options"]) == (str(table), None)
-    assert given["columns"] == (column[1:] or None)
-    assert given["kms"] == expected
+    asked = stub.arguments
+    assert (asked["path"], asked["storage_options"]) == (str(table), None)
+    assert asked["columns"] == (column[1:] or None)
+    assert asked["kms"] == expected
     assert stub.own["pme-parquet.aadPrefix"] == "people"
     assert stub.started[CATALOG] == DELTA
 

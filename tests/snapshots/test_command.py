@@ -112,8 +112,8 @@ def test_seal_prints_what_was_sealed(stub: Stub) -> None:
     counts = "12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB"
     assert done.out.splitlines()[0].startswith(f"people: version 2: {counts}; sealed")
     assert "\x1b" not in done.out
-    given = ("index", "index_keys", "signing", "verify_key", "location", "expect")
-    assert [stub.arguments[name] for name in given] == [None] * 6
+    unset = ("index", "index_keys", "signing", "verify_key", "location", "expect")
+    assert [stub.arguments[name] for name in unset] == [None] * 6
     document = run("seal", "people", "--json").document
     assert (document["path"], document["version"], document["digest"]) == ("people", 2, "ab" * 32)
 
@@ -124,7 +124,7 @@ def test_indexes_have_the_settings_of_python_by_default(stub: Stub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--bloom-fpp", "0.1"], "[PME_BAD_OPTION] --bloom-fpp: there is no --bloom. Add --bloom COL, or remove this"),
         (
@@ -145,10 +145,10 @@ def test_indexes_have_the_settings_of_python_by_default(stub: Stub) -> None:
         ),
     ],
 )
-def test_unusable_indexes_exit_with_2_and_nothing_is_sealed(stub: Stub, arguments: list[str], said: str) -> None:
+def test_unusable_indexes_exit_with_2_and_nothing_is_sealed(stub: Stub, arguments: list[str], message: str) -> None:
     done = run("seal", "people", *arguments)
     assert (done.code, done.out, stub.asked) == (2, "", [])
-    assert done.err.startswith(said)
+    assert done.err.startswith(message)
 
 
 class Terminal(StringIO):
@@ -164,9 +164,9 @@ def test_at_a_terminal_seal_shows_the_changes_and_asks(
 ) -> None:
     asked: list[dict[str, Any]] = []
 
-    def changes(spark: object, path: str, **given: Any) -> list[str]:
+    def changes(spark: object, path: str, **more: Any) -> list[str]:
         assert spark is stub
-        asked.append(given | {"path": path})
+        asked.append(more | {"path": path})
         return ["2:ab", "added: part-\x1b[2J.parquet", "removed: part-1.parquet"]
 
     terminal = Terminal()
