@@ -21,11 +21,7 @@ class KmsClassesSuite extends SparkSuite {
       try run(reader(own))
       finally spark.conf.unset(realm)
     },
-    "Hadoop's configuration" -> { (value, run) =>
-      spark.sparkContext.hadoopConfiguration.set(realm, value)
-      try run(reader(own))
-      finally spark.sparkContext.hadoopConfiguration.unset(realm)
-    }
+    "Hadoop's configuration" -> ((value, run) => inHadoop(realm -> value)(run(reader(own))))
   )
 
   for ((place, in) <- places; scan <- Seq("v1", "v2"))
@@ -35,8 +31,8 @@ class KmsClassesSuite extends SparkSuite {
       in(
         "south",
         wrong => {
-          refused(NotAuthentic, "'footer'")(wrong.option("scan", scan).load(target).collect())
           // Without a schema, the driver reads first.
+          refused(NotAuthentic, "'footer'")(wrong.option("scan", scan).load(target).collect())
           refused(NotAuthentic, "'footer'") {
             wrong.option("scan", scan).schema(people.schema).load(target).collect()
           }

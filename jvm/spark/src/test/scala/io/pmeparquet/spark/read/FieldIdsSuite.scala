@@ -4,8 +4,7 @@ import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.DataFrame
 
-import io.pmeparquet.parquet.AlteredFile
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{AlteredFile, SparkSuite}
 import io.pmeparquet.testkit.TestKms
 import io.pmeparquet.Condition.{KeyNotFound, NotAuthentic, Unsupported}
 

@@ -64,10 +64,9 @@ class UnheardSettingsSuite extends SparkSuite {
     }
 
   test("a setting of our session in Hadoop's configuration is refused") {
-    val conf = spark.sparkContext.hadoopConfiguration
-    conf.set(s"${ours}columnKeys", columnKeys)
-    try untouched()(refused(BadOption, s"${ours}columnKeys")(write(people, own)))
-    finally conf.unset(s"${ours}columnKeys")
+    inHadoop(s"${ours}columnKeys" -> columnKeys) {
+      untouched()(refused(BadOption, s"${ours}columnKeys")(write(people, own)))
+    }
   }
 
   test("a name of a setting is no option") {
