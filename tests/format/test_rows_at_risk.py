@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.rows(2)
-
 ENC = pme.Encryption(kms=TEST_KMS, uniform_key="footer")
 
 
