@@ -108,7 +108,8 @@ class StoredDefinitionsSuite extends SparkSuite {
     setOptions(kms)
     assertEquals(rows(spark.table("t")), rows(people))
     spark.conf.unset("spark.datasource.pme-parquet.kms")
-    for (other <- Seq("default.t", "spark_catalog.other.t", "spark_catalog.default.*")) {
+    val beginAlike = Seq("spark.default.t", "spark_catalog.def.t", "spark_catalog.default.tt")
+    for (other <- Seq("default.t", "spark_catalog.other.t", "spark_catalog.default.*") ++ beginAlike) {
       setOptions(Map("trustedTables" -> other))
       refused(BadOption)(spark.table("t").collect())
     }
