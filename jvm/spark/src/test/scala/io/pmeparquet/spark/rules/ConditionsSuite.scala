@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.rules
 
+import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Count, First, Max}
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftAnti}
@@ -44,7 +45,7 @@ class ConditionsSuite extends munit.FunSuite {
       Join(people, others, LeftAnti, Some(EqualTo(ssn, other)), none),
       "other, ssn"
     ),
-    ("rows without duplicates", Deduplicate(Seq(ssn), people), "ssn"),
+    ("rows without duplicates", people.deduplicate(ssn), "ssn"),
     ("a node that keeps distinct rows", Distinct(people), "id, ssn"),
     ("a union", Union(Seq(people, people)), "")
   )

@@ -70,7 +70,7 @@ class FilterTranslationSuite extends munit.FunSuite {
       (catalyst.AttributeReference("id", LongType)(), catalyst.AttributeReference("n", LongType)())
     val known = catalyst.EqualTo(id, catalyst.Literal(7L))
     val other = catalyst.GreaterThan(n, catalyst.Literal(1L))
-    val unknown = catalyst.EqualTo(catalyst.Remainder(n, catalyst.Literal(3L)), catalyst.Literal(1L))
+    val unknown = catalyst.EqualTo(catalyst.BitwiseAnd(n, catalyst.Literal(3L)), catalyst.Literal(1L))
     assertEquals(predicates(known), Seq("eq(id, 7)"))
     assertEquals(predicates(unknown), Nil)
     Seq(catalyst.And(known, unknown), catalyst.And(unknown, known)).foreach { both =>
