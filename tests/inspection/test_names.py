@@ -54,11 +54,11 @@ def test_inspect_verify_and_key_usage_name_columns_alike(spark: SparkSession, tm
     for row in pme.verify(spark, tmp_path, options=NOBODY).collect():
         found.setdefault("/".join(unquote(row.file).split("/")[-2:]), []).append(row.column)
     assert found == names
-    for file, told in names.items():
+    for file, listed in names.items():
         [usage] = pme.key_usage(spark, str(tmp_path / file), options={"kms": TEST_KMS}).collect()
-        assert usage["columns"] == sorted(told), file
+        assert usage["columns"] == sorted(listed), file
         # As a user types them.
-        keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(told)}"}
+        keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(listed)}"}
         assert pme.verify(spark, tmp_path / file, options=keys | {"unlistedColumns": "error"}).collect() == [], file
 
 
