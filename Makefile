@@ -30,7 +30,7 @@ SUITES := $(patsubst %,%-suites,$(BETWEEN) $(NEWEST))
 FOLDERS := $(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py))))
 PARTS := scala $(SUITES) $(foreach spark,$(SPARKS),$(FOLDERS:%=$(spark)-%))
 # One or two files of each area, which together take a few minutes.
-QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_tables.py delta/test_places.py docs/test_links.py doctor/test_shown.py \
+QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_end_to_end.py delta/test_places.py docs/test_links.py doctor/test_shown.py \
   format/test_streaming.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
   isolation/test_keystores.py kms/test_vault.py kms/test_denied_columns.py leaks/test_every_module.py \
   packaging/test_wheel.py pages/test_shapes_of_files.py plan/test_truth.py policy/test_other_formats.py \

@@ -16,8 +16,8 @@ from pme_parquet._operations.operation import watched
 from pme_parquet._report.facts import KeyUse
 from tests.cli.conftest import FILES
 from tests.support.canary import data_files
-from tests.support.commands import Finding, run
-from tests.support.session import TEST_KMS
+from tests.support.commands import Finding, keystore, run
+from tests.support.session import QUICK, TEST_KMS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +55,7 @@ def test_rekey_and_decrypt_restore_the_table(encrypted: Path, people: Path, kms:
     rekeyed = run("rekey", encrypted, tmp_path / "rekeyed", "--uniform-key", "pay", "-o", "plaintextFooter=true", *kms)
     assert (rekeyed.code, rekeyed.out.startswith(f"{tmp_path / 'rekeyed'}: {FILES} files, 300 rows, ")) == (0, True)
     assert_progress(rekeyed.err, "copying")
+    assert len(rekeyed.out.splitlines()) == 1
     assert {file.footer for file in pme.inspect(tmp_path / "rekeyed").files} == {"signed"}
     opened = run("decrypt", tmp_path / "rekeyed", tmp_path / "open", "--write-plaintext", *kms, "--json")
     assert (opened.code, opened.document["rows"]) == (0, FILES * 100)
@@ -154,6 +155,18 @@ def test_doctor_prints_each_check(kms: list[str]) -> None:
     assert "problem" not in statuses.values()
 
 
+def test_a_subset_of_a_keystore_opens_what_its_keys_protect_and_nothing_else(
+    encrypted: Path, keys: pme.Keystore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK)
+    few = pme.Keystore(tmp_path / "few.p12", keys.password)
+    assert run("keys", "subset", str(keys.path), str(few.path), "footer", "--password", str(keys.password)).code == 0
+    done = run("verify", encrypted, *keystore(few), "--json")
+    assert done.code == 3
+    found = {(finding["condition"], finding["column"]) for finding in done.document["findings"]}
+    assert found == {("PME_KEY_NOT_FOUND", "name")}
+
+
 def test_an_option_that_is_not_known_exits_with_2(encrypted: Path, kms: list[str]) -> None:
     done = run("verify", encrypted, *kms, "-o", "footrKey=a")
     assert (done.code, done.out) == (2, "")
@@ -178,9 +191,12 @@ def test_a_delta_table_is_refused_and_the_message_names_its_commands(
     assert "Python" not in done.err
 
 
-def test_a_session_without_delta_is_refused_and_the_message_says_what_to_add(table: Path, kms: list[str]) -> None:
+@pytest.mark.parametrize("command", ["delta-encrypt", "delta-rotate"])
+def test_a_session_without_delta_is_refused_and_the_message_says_what_to_add(
+    table: Path, kms: list[str], command: str
+) -> None:
     (table / "_delta_log").mkdir()
-    done = run("delta-encrypt", table, "--footer-key", "footer", *kms)
+    done = run(command, table, "--footer-key", "footer", *kms)
     assert (done.code, done.out) == (2, "")
     assert "this session has no Delta Lake. Add it with --packages: io.delta:" in done.err
 

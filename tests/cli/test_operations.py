@@ -69,6 +69,8 @@ OWN = ["--footer-key", "f", "--column-key", "pii=name"]
 WRITING = {"footerKey": "f", "columnKeys": json.dumps({"pii": ["name"]})}
 ANOTHER = ["--source-option", "kms=vault", "--source-option", "aadPrefix=p"]
 OF_ANOTHER = {"kms": "vault", "aadPrefix": "p"}
+# The source's own KMS counts, not that of the copy.
+OF_BOTH = OF_AWS | OF_ANOTHER
 COPY = {"source": "people", "target": "new", "progress": True}
 ROTATE = {"path": "people", "master_keys": None, "key_material": None, "dry_run": False, "allow_unused": False}
 MIGRATE = {"bloom_filters": True, "seal": False, "signing": None, "dry_run": False}
@@ -89,6 +91,11 @@ HANDED_OVER: list[tuple[list[str], dict[str, Any]]] = [
         COPY | {"enc": WRITING | OF_AWS, "options": OF_AWS},
     ),
     (["rekey", "people", "new", *OWN, *ANOTHER], COPY | {"enc": WRITING, "options": OF_ANOTHER}),
+    (["rekey", "people", "new", *OWN, *AWS, *ANOTHER], COPY | {"enc": WRITING | OF_AWS, "options": OF_BOTH}),
+    (
+        ["encrypt", "people", "new", *OWN, *AWS, *ANOTHER],
+        COPY | {"in_place": False, "enc": WRITING | OF_AWS, "options": OF_BOTH},
+    ),
     (
         ["decrypt", "people", "new", "--write-plaintext", *AWS, "--source-option", "aadPrefix=p", "--quiet"],
         COPY | {"write_plaintext": True, "kms": OF_AWS | {"aadPrefix": "p"}, "options": None, "progress": False},
@@ -201,6 +208,24 @@ def test_an_error_has_an_exit_code_and_is_one_line(results: dict[str, Any], resu
 
 def test_every_condition_has_an_exit_code() -> None:
     assert {error.condition for error in CODES} == set(BY_CONDITION)
+
+
+OPERANDS: dict[str, list[str]] = {
+    **{command: ["people", "new", *OWN] for command in ("encrypt", "migrate-orc", "rekey")},
+    **{command: ["people"] for command in ("key-usage", "report", "rotate", "seal", "verify")},
+    **{command: ["people", *OWN] for command in ("delta-encrypt", "plan")},
+    "decrypt": ["people", "new", "--write-plaintext"],
+    "delta-rotate": ["people", "--footer-key", "f"],
+    "doctor": OWN,
+}
+
+
+@pytest.mark.parametrize("command", OPERANDS)
+def test_a_refused_key_has_an_exit_code_in_every_command(results: dict[str, Any], command: str) -> None:
+    results[command] = pme.KeyDeniedError("people: access to key 'pii' is denied. Ask for it.")
+    done = run(command, *OPERANDS[command])
+    assert (done.code, done.out) == (3, "")
+    assert "access to key 'pii' is denied" in done.err
 
 
 def test_a_session_that_a_command_started_is_stopped_when_it_fails(stub: Stub, results: dict[str, Any]) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from pyspark.version import __version__ as pyspark_version
 
 import pme_parquet as pme
-from tests.support.judging import assert_each_says_what_to_do, forms, named, not_ok
+from tests.support.judging import all_of, assert_each_says_what_to_do, named, not_ok
 from tests.support.kms.counting_client import Client
-from tests.support.session import PASSWORD, TEST_KMS, VERSION
+from tests.support.session import PASSWORD, PASSWORD_VARIABLE, TEST_KMS, VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,14 +67,28 @@ def test_each_named_key_is_wrapped_and_unwrapped_by_driver_and_executor(healthy:
         )
 
 
-def test_executors_fetch_direct_keys_themselves_with_call_from_executor(
-    spark: SparkSession, keys: pme.Keystore
+@pytest.mark.rows(3)
+@pytest.mark.parametrize(
+    ("management", "options", "executor"),
+    [
+        ("direct", {}, "through the driver, fetched in "),
+        ("direct", {"kms.callFrom": "executor"}, "by itself, fetched in "),
+        ("envelope", {"kms.callFrom": "executor"}, "by itself, unwrapped in "),
+    ],
+)
+def test_executors_get_keys_from_the_driver_or_call_the_kms_themselves(
+    spark: SparkSession,
+    keys: pme.Keystore,
+    management: Literal["direct", "envelope"],
+    options: dict[str, str],
+    executor: str,
 ) -> None:
-    direct = pme.Encryption(kms=keys, uniform_key="footer", key_management="direct")
-    diagnosis = pme.doctor(spark, direct, options={"kms.callFrom": "executor"})
-    assert check_named(diagnosis, "key 'footer' from driver")["found"].startswith("fetched in ")
-    assert check_named(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, fetched in ")
-    assert "kms.callFrom=executor" in check_named(diagnosis, "KMS")["found"]
+    tried = pme.Encryption(kms=keys, uniform_key="footer", key_management=management)
+    diagnosis = pme.doctor(spark, tried, options=options)
+    driver = "fetched in " if management == "direct" else "wrapped in "
+    assert check_named(diagnosis, "key 'footer' from driver")["found"].startswith(driver)
+    assert check_named(diagnosis, "key 'footer' from executor")["found"].startswith(executor)
+    assert ("kms.callFrom=executor" in check_named(diagnosis, "KMS")["found"]) is bool(options)
 
 
 @pytest.mark.parametrize(("twice", "wraps"), [("true", 1), ("false", 2)])
@@ -112,7 +126,7 @@ def test_settings_of_the_session_are_looked_at_and_a_kms_without_keys_is_opened(
     assert "give a pme.Encryption" in kms["remedy"]
     assert "NoClient, which is not on the class path" in check_named(diagnosis, "Iceberg catalog 'lake'")["found"]
     assert_each_says_what_to_do(diagnosis.to_dict()["checks"])
-    assert secret not in str(forms(diagnosis))
+    assert secret not in str(all_of(diagnosis))
 
 
 REFUSED = {
@@ -134,6 +148,13 @@ def test_each_key_that_the_kms_refuses_is_a_problem(spark: SparkSession) -> None
         assert (check["status"], condition in check["found"], remedy in check["remedy"]) == ("problem", True, True)
 
 
+def test_a_kms_that_nobody_reaches_is_a_problem_and_its_token_is_not_shown(spark: SparkSession) -> None:
+    nowhere = pme.Vault("http://127.0.0.1:9", token=pme.env(PASSWORD_VARIABLE))
+    diagnosis = pme.doctor(spark, nowhere, options={"uniformKey": "k", "kms.timeoutSeconds": "2"})
+    assert "[PME_KMS_UNAVAILABLE]" in check_named(diagnosis, "key 'k' from driver")["found"]
+    assert PASSWORD not in str(all_of(diagnosis))
+
+
 def test_a_missing_keystore_is_a_problem(spark: SparkSession, tmp_path: Path) -> None:
     nowhere = pme.Keystore(str(tmp_path / "none.p12"), password=pme.env("PME_TEST_PASSWORD"))
     check = check_named(pme.doctor(spark, nowhere, options={"uniformKey": "k"}), "KMS")
@@ -141,9 +162,12 @@ def test_a_missing_keystore_is_a_problem(spark: SparkSession, tmp_path: Path) ->
     assert "there is no such file" in check["found"]
 
 
-def test_a_misspelt_setting_of_the_session_is_a_problem(spark: SparkSession, conf: Conf) -> None:
-    with conf({"spark.datasource.pme-parquet.footerKy": "footer"}):
-        diagnosis = pme.doctor(spark)
+@pytest.mark.parametrize("of_session", [True, False])
+def test_a_misspelt_name_in_the_session_or_in_options_is_a_problem(
+    spark: SparkSession, conf: Conf, *, of_session: bool
+) -> None:
+    with conf({"spark.datasource.pme-parquet.footerKy": "footer"} if of_session else {}):
+        diagnosis = pme.doctor(spark, options=None if of_session else {"footerKy": "footer"})
     check = check_named(diagnosis, "options")
     assert not diagnosis.ok
     assert "Did you mean 'footerKey'" in check["found"]
@@ -151,7 +175,7 @@ def test_a_misspelt_setting_of_the_session_is_a_problem(spark: SparkSession, con
 
 
 def test_no_secret_is_in_any_form(healthy: pme.Diagnosis) -> None:
-    for form, shown in forms(healthy).items():
+    for form, shown in all_of(healthy).items():
         assert PASSWORD not in shown, form
 
 

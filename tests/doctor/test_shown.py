@@ -11,7 +11,7 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._doctor import checks
 from pme_parquet._spark.connector import Connector, evaluated
-from tests.support.judging import forms
+from tests.support.judging import all_of, forms
 
 OK = pme.Check("Java", "ok", "17")
 WARNING = pme.Check("RPC", "warning", "not encrypted", "Set it.")
@@ -107,7 +107,7 @@ def test_a_session_without_the_connector_shows_how_to_get_it(no_connector: None)
     assert "Restart Python" in check.remedy
     assert "pme.configure(SparkSession.builder)" in check.remedy
     assert "pme-parquet-spark-3.5" in check.remedy
-    assert "secret" not in str(forms(diagnosis))
+    assert "secret" not in str(all_of(diagnosis))
 
 
 def test_without_the_connector_python_reports_java(no_connector: None) -> None:

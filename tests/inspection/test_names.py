@@ -54,9 +54,9 @@ def test_inspect_verify_and_key_usage_name_columns_alike(spark: SparkSession, tm
     for row in pme.verify(spark, tmp_path, options=NOBODY).collect():
         found.setdefault("/".join(unquote(row.file).split("/")[-2:]), []).append(row.column)
     assert found == names
-    [usage] = pme.key_usage(spark, str(tmp_path), options={"kms": TEST_KMS}).collect()
-    assert usage["columns"] == sorted({name for listed in names.values() for name in listed})
     for file, listed in names.items():
+        [usage] = pme.key_usage(spark, str(tmp_path / file), options={"kms": TEST_KMS}).collect()
+        assert usage["columns"] == sorted(listed), file
         # As a user types them.
         keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(listed)}"}
         assert pme.verify(spark, tmp_path / file, options=keys | {"unlistedColumns": "error"}).collect() == [], file

@@ -23,13 +23,6 @@ CATALOG = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
 DRIVER = "org.apache.derby." + ("jdbc.EmbeddedDriver" if SPARK_VERSION < (4, 0) else "iapi.jdbc.AutoloadedDriver")
 
 
-def test_a_write_of_another_format_is_refused_in_the_words_of_python(
-    spark: SparkSession, enc: pme.Encryption, target: str
-) -> None:
-    with refused(BAD, "pme-parquet options (footerKey", "pme.write"):
-        spark.range(3).write.options(**enc.options()).parquet(target)
-
-
 def test_tables_of_other_catalogs_are_checked(spark: SparkSession, conf: Conf, enc: pme.Encryption) -> None:
     name = f"c{uuid4().hex[:8]}"
     catalog = f"spark.sql.catalog.{name}"
@@ -40,6 +33,13 @@ def test_tables_of_other_catalogs_are_checked(spark: SparkSession, conf: Conf, e
                 spark.range(3).writeTo(f"{name}.S.t").using(using).options(**enc.options()).createOrReplace()
         with refused(BAD, "footerKey"):
             spark.sql(f"CREATE TABLE {name}.S.t (id INT) USING jdbc OPTIONS (footerKey 'footer')")
+
+
+def test_a_write_of_another_format_is_refused_in_the_words_of_python(
+    spark: SparkSession, enc: pme.Encryption, target: str
+) -> None:
+    with refused(BAD, "pme-parquet options (footerKey", "pme.write"):
+        spark.range(3).write.options(**enc.options()).parquet(target)
 
 
 def test_a_read_by_another_format_warns_once(spark: SparkSession, keys: pme.Keystore, target: str) -> None:

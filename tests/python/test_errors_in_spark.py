@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import shutil
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,10 +15,12 @@ from pyspark.errors import AnalysisException, PySparkException, StreamingQueryEx
 from pyspark.errors.exceptions import captured
 
 import pme_parquet as pme
+import pme_parquet.delta
+from tests.support.expect import refused
 from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
@@ -118,6 +123,56 @@ def test_sparks_own_source_on_an_encrypted_table_is_an_error_that_says_what_to_t
 def test_a_read_that_names_no_kms_is_an_error_that_says_what_to_type(spark: SparkSession, unreadable: str) -> None:
     with pytest.raises(pme.BadOptionError, match=r'no other KMS is named.* kms=pme\.Keystore\("keys\.p12"'):
         spark.read.format("pme-parquet").load(unreadable)
+
+
+BLOOMS = [pme.Bloom("id", fpp=0.1), pme.Bloom("id", fpp=0.2)]
+# What differs from SQL or the command, by condition.
+IN_PYTHON: dict[str, tuple[str, Callable[[SparkSession, str, pme.Encryption], object], str]] = {
+    "a key of no file": (
+        "PME_BAD_OPTION",
+        lambda spark, path, enc: pme.rotate(spark, path, kms=enc.kms, master_keys={"nobody": "other"}, progress=False),
+        "allow_unused",
+    ),
+    "an index twice": (
+        "PME_BAD_OPTION",
+        lambda spark, path, enc: pme.seal(spark, path, kms=enc.kms, index=BLOOMS, expect="unsealed"),
+        "pme.MinMax, pme.ValueList",
+    ),
+    "a table of Delta": (
+        "PME_UNSUPPORTED",
+        lambda spark, path, enc: pme.rotate(spark, f"{path}-delta", kms=enc.kms, progress=False),
+        "pme.delta.rotate",
+    ),
+    "keys for columns": (
+        "PME_UNKNOWN_COLUMN",
+        lambda spark, path, enc: pme.write(spark.range(1), f"{path}-2", replace(enc, column_keys={"id": ["pii"]})),
+        "column_keys={'pii': ['id']}",
+    ),
+    "no Delta": (
+        "PME_UNSUPPORTED",
+        lambda spark, path, _: pme_parquet.delta.encrypt_table(
+            spark, f"{path}-delta", pme.Encryption(footer_key="footer")
+        ),
+        "Add delta-spark",
+    ),
+    "no snapshot": (
+        "PME_SNAPSHOT_MISMATCH",
+        lambda spark, path, enc: pme.read(spark, path, enc.kms, options={"snapshot": "require"}).collect(),
+        "pme.seal",
+    ),
+}
+
+
+@pytest.mark.all_rows
+@pytest.mark.parametrize("refusal", IN_PYTHON)
+def test_a_refusal_says_where_it_is_and_what_to_do_in_python(
+    spark: SparkSession, unreadable: str, enc: pme.Encryption, refusal: str
+) -> None:
+    condition, action, words = IN_PYTHON[refusal]
+    shutil.copytree(unreadable, f"{unreadable}-delta")
+    Path(f"{unreadable}-delta", "_delta_log").mkdir()
+    with refused(condition, words):
+        action(spark, unreadable, enc)
 
 
 def test_a_directory_in_place_of_a_keystore_is_named_as_such(

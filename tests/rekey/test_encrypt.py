@@ -112,13 +112,16 @@ def test_nothing_is_decrypted_by_accident(spark: SparkSession, plain: Path, tmp_
     assert left(tmp_path) == ["encrypted", "plain"]
 
 
-def test_a_table_is_not_decrypted_without_its_keys(
+def test_a_table_is_not_decrypted_without_its_keys_or_under_another_prefix(
     spark: SparkSession, plain: Path, tmp_path: Path, keys: pme.Keystore
 ) -> None:
     encrypted, target = tmp_path / "encrypted", tmp_path / "target"
     pme.encrypt(spark, str(plain), str(encrypted), pme.Encryption(kms=TEST_KMS, uniform_key="of-another-kms"))
     with refused("PME_KEY_NOT_FOUND", "'of-another-kms'"):
         pme.decrypt(spark, str(encrypted), str(target), keys, write_plaintext=True)
+    for another in ({"kms": {"kms": TEST_KMS, "aadPrefix": "x"}}, {"kms": TEST_KMS, "options": {"aadPrefix": "x"}}):
+        with refused("PME_AAD_PREFIX"):
+            pme.decrypt(spark, str(encrypted), str(target), write_plaintext=True, **another)
     assert left(tmp_path) == ["encrypted", "plain"]
 
 

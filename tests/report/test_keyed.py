@@ -10,10 +10,12 @@ import pytest
 
 import pme_parquet as pme
 from tests.report.made import KEYS, KMS, SMALL_PAGES, report
+from tests.support import tables
 from tests.support.canary import data_files
-from tests.support.expect import save
+from tests.support.expect import refused, save
 from tests.support.files.damaged import cut, damage
 from tests.support.frames import people
+from tests.support.kms.denied import Guarded
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -82,6 +84,24 @@ def test_a_sample_is_described_as_a_sample(spark: SparkSession, table: Path, tmp
     assert "This was a sample (seed 4) that left out" in page.text
     assert "Files and pages outside the sample: they were not verified." in page.text
     assert "in the sample" in page.text
+
+
+def test_a_refused_key_is_the_only_finding_of_a_file(spark: SparkSession, target: str, tmp_path: Path) -> None:
+    tables.write(people(spark).coalesce(1), target, pme.PythonKms(tables.Remembering()))
+    [file] = data_files(target)
+    for denied, columns_known in (("pii", True), ("footer", False)):
+        page = report(spark, str(file), tmp_path / "r.html", kms=pme.PythonKms(Guarded(denied)), options=None)
+        assert {row[2] for row in page.table("Findings").rows[1:]} == {"PME_KEY_DENIED"}
+        assert page.table("Master keys").row(denied)["Size"] == "not visible"
+        # An open footer names the key of each column, whoever may use that key.
+        assert any(item.startswith("✓ Good Every file is encrypted") for item in page.items) is columns_known
+        assert any("columns of 1 file could not be checked" in item for item in page.items) is not columns_known
+
+
+def test_a_sample_of_nothing_leaves_no_page(spark: SparkSession, table: Path, tmp_path: Path) -> None:
+    with refused("PME_BAD_OPTION", "a fraction above 0"):
+        pme.report(table, tmp_path / "r.html", spark=spark, options=KMS, sample=pme.Sample(files=0))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_undamaged_table_whose_seal_was_checked_is_good(

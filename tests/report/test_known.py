@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import Row
 
 from pme_parquet._report.facts import Keyed
-from pme_parquet._report.protection import Problem, Protection
+from pme_parquet._report.protection import Alike, Problem, Protection
 from tests.report.made import KMS, Known, alike, checked, use
+from tests.support.files.manifests import content, manifest, put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,6 +75,31 @@ def test_a_key_that_is_refused_is_a_finding_and_hides_its_size(tmp_path: Path) -
     assert row[:3] == ["a", "column name", "PME_KEY_DENIED"]
     assert page.table("Master keys").row("pii")["Size"] == "not visible"
     assert "Verification has 1 finding in 1 file" in page.text
+
+
+def test_files_whose_columns_are_not_known_are_not_called_good(tmp_path: Path) -> None:
+    unknown = Alike(1, 4096, "b", "unknown", ())
+    protection = replace(GOOD.protection, groups=(*GOOD.protection.groups, unknown))
+    found = summary(checked(replace(GOOD, protection=protection).write(tmp_path)))
+    assert any("? Not known Every file is encrypted, but the columns of 1 file could not be" in item for item in found)
+    assert not any(item.startswith("✓ Good Every file is encrypted") for item in found)
+
+
+@pytest.mark.parametrize(
+    ("seal_checked", "words"),
+    [
+        (False, "? Not known 1 snapshot with a seal that inspection does not check: this table (version 1, Ed25519)"),
+        (True, "• Note Verification checked the seal of this table (version 1, Ed25519)"),
+    ],
+)
+def test_a_seal_is_called_checked_only_if_verification_checked_it(
+    tmp_path: Path, *, seal_checked: bool, words: str
+) -> None:
+    put(tmp_path / "table" / "_pme_snapshots", 1, manifest(content()))
+    page = checked(replace(GOOD, checked=seal_checked).write(tmp_path))
+    assert any(item.startswith(words) for item in summary(page))
+    assert any("? Not known" in item for item in summary(page)) is not seal_checked
+    assert ("Verification checked the seal" in page.text) is seal_checked
 
 
 def test_files_that_have_other_columns_are_not_called_the_same(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from rich.console import Console
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import pme_parquet as pme
     from pme_parquet._display.content import Showable
 
 # These depend on the machine, or on the JVM's options.
@@ -42,6 +43,11 @@ def not_ok(checks: Iterable[dict[str, Any]]) -> dict[str, str]:
 def forms(result: Showable, width: int = 100) -> dict[str, str]:
     """Return a result as a terminal, a notebook, a pipe and a program get it."""
     return {"text": str(result), "rich": on_screen(result, width), "html": result._repr_html_(), "repr": repr(result)}
+
+
+def all_of(diagnosis: pme.Diagnosis) -> dict[str, str]:
+    """Return a diagnosis in all forms, also in the one that `--json` prints."""
+    return forms(diagnosis) | {"dict": str(diagnosis.to_dict())}
 
 
 def on_screen(result: Showable, width: int) -> str:

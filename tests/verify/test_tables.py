@@ -103,6 +103,16 @@ def test_allowed_plaintext_files_are_not_findings(spark: SparkSession, target: s
     assert (found, opened.files, opened.modules) == ({}, 1, 0)
 
 
+def test_columns_under_other_keys_than_an_encryption_names_are_found(spark: SparkSession, target: str) -> None:
+    [file] = write(spark, target, columnKeys="pay: salary")
+    named = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys=COLUMNS)
+    rows = pme.verify(spark, target, kms=named).collect()
+    assert {(row.file.rpartition("/")[2], row.condition, row.column) for row in rows} == {
+        (file.name, "PME_KEY_METADATA", column) for column in COLUMNS["pii"]
+    }
+    assert all("the footer's key, 'footer', but columnKeys requires key 'pii'" in row.message for row in rows)
+
+
 def test_a_missing_file_of_key_material_is_found(spark: SparkSession, target: str) -> None:
     first, *others = write(spark, target, files=3, keyMaterial="external")
     assert verify(spark, target)[0] == {}
