@@ -26,7 +26,11 @@ class ReaderKeysSuite extends SparkSuite {
 
   private val protection = Map("footerKey" -> "footer", "columnKeys" -> "pii: ssn; pay: salary")
 
-  private def writeShared(): Unit = write(people, all ++ protection)
+  /** In two files, so that an executor opens one that the driver did not. */
+  private def writeShared(): Unit = write(people.repartition(2), all ++ protection)
+
+  /** Rows that differ from those of `people`, for the other keys. */
+  private def strangers: DataFrame = people.selectExpr("concat('other-', ssn) AS ssn", "salary", "id")
 
   private def read(options: Map[String, String], path: String = target): DataFrame =
     reader(options).load(path)
@@ -81,52 +85,67 @@ class ReaderKeysSuite extends SparkSuite {
       writeShared()
       val readers = Seq(few, all, others).map(_ + ("scan" -> scan))
       val found =
-        inThreads(9)(number => outcome(reader(readers(number % 3)).schema(people.schema).load(target)))
+        inThreads(9) { number =>
+          val of = reader(readers(number % 3))
+          outcome((if (number < 6) of.schema(people.schema) else of).load(target))
+        }
       assertEquals(found, Seq.fill(3)(Seq[Any](KeyNotFound, 40L, NotAuthentic)).flatten)
     }
 
   test("readers and writers in threads with other keys of the same names do not mix") {
-    val sides = Seq(all, others)
+    val sides = Seq(all -> people, others -> strangers)
     val found = inThreads(8) { number =>
       val path = s"$target-$number"
-      write(people, sides(number % 2) ++ protection, path)
-      rows(read(sides(number % 2), path))
+      val (options, written) = sides(number % 2)
+      write(written, options ++ protection, path)
+      rows(read(options, path))
     }
-    assertEquals(found.distinct, Seq(rows(people)))
+    assertEquals(found, Seq.fill(4)(sides.map(side => rows(side._2))).flatten)
   }
 
   test(
     "frames keep the keys they were made with, and another key of the same name opens nothing, in any order"
   ) {
     write(people, all ++ protection)
-    write(people, others ++ protection, s"$target-other")
+    write(strangers, others ++ protection, s"$target-other")
+    refused(NotAuthentic, "'footer'")(read(others).collect())
     val (left, right) = (read(all), read(others, s"$target-other"))
-    assertEquals(rows(right), rows(people))
+    assertEquals(rows(right), rows(strangers))
     assertEquals(rows(left), rows(people))
-    assertEquals(left.join(right.withColumnRenamed("ssn", "other"), "id").where("ssn = other").count(), 40L)
+    val pairs = left.join(right.withColumnRenamed("ssn", "other"), "id")
+    assertEquals(pairs.where("other = concat('other-', ssn)").count(), 40L)
+    assertEquals(rows(left.union(right)), (rows(people) ++ rows(strangers)).sorted)
     for (_ <- 1 to 2) {
       refused(NotAuthentic, "'footer'")(read(others).collect())
       assertEquals(rows(read(all)), rows(people))
     }
     val wrong = reader(others).schema(people.schema).load(target)
     refused(NotAuthentic, "'footer'")(left.union(wrong).collect())
-    for ((keys, own, other) <- Seq((all, target, s"$target-other"), (others, s"$target-other", target))) {
+    for (
+      (keys, own, other, written) <- Seq(
+        (all, target, s"$target-other", people),
+        (others, s"$target-other", target, strangers)
+      )
+    ) {
       setOptions(keys)
-      assertEquals(rows(read(Map.empty, own)), rows(people))
+      assertEquals(rows(read(Map.empty, own)), rows(written))
       refused(NotAuthentic)(read(Map.empty, other).collect())
     }
   }
 
   test("keys replaced at their place are read again") {
     write(people, all ++ protection)
-    write(people, others ++ protection, s"$target-other")
+    write(strangers, others ++ protection, s"$target-other")
     val moving = directory.resolve("moving")
     val options = Map("kms" -> "static", "kms.static.keys" -> s"file:$moving")
     for (
-      (owner, own, other) <- Seq(("mine", target, s"$target-other"), ("theirs", s"$target-other", target))
+      (owner, own, other, written) <- Seq(
+        ("mine", target, s"$target-other", people),
+        ("theirs", s"$target-other", target, strangers)
+      )
     ) {
       Files.write(moving, keyLines(owner, names: _*).getBytes("UTF-8"))
-      assertEquals(rows(read(options, own)), rows(people))
+      assertEquals(rows(read(options, own)), rows(written))
       refused(NotAuthentic)(read(options, other).collect())
     }
   }

@@ -68,6 +68,7 @@ class StoredDefinitionsSuite extends SparkSuite {
       (vault ++ login + ("kms.vault.jwt" -> s"file:$secret"), Map.empty)
     },
     "variable" -> (() => (vault + token, Map.empty)),
+    "keystore" -> (() => (Map("kms.keystore.path" -> "/x.p12"), kms)),
     "address" -> (() => (vault, Map("kms" -> "vault", token))),
     "mount" -> (() => (Map("kms.vault.mount" -> "transit/../../sys"), vault + token)),
     "namespace" -> (() => (Map("kms.vault.namespace" -> "evil"), vault + token)),
@@ -82,6 +83,15 @@ class StoredDefinitionsSuite extends SparkSuite {
     "provider" -> (() => (Map("cryptoProvider" -> "Evil"), Map.empty)),
     "direct" -> (() => (Map("keyManagement" -> "direct"), Map.empty))
   )
+
+  test("a session's own Vault is called, so the next tests would see a call") {
+    writeFiles()
+    create()
+    setOptions(vault + token)
+    intercept[Exception](spark.table("t").collect())
+    assert(!requests.isEmpty)
+    requests.clear()
+  }
 
   for ((attack, made) <- attacks)
     test(s"a stored definition makes no connection: $attack") {
@@ -98,7 +108,10 @@ class StoredDefinitionsSuite extends SparkSuite {
           "INSERT INTO t SELECT 'b', 1, 1",
           "INSERT OVERWRITE t SELECT 'b', 1, 1"
         )
-      ) refused(BadOption, table, "trustedTables")(spark.sql(query).collect())
+      ) {
+        val text = refused(BadOption, table, "trustedTables")(spark.sql(query).collect())
+        for (secret <- Seq(sys.env("PATH"), "another line")) assert(!text.contains(secret), text)
+      }
       assertNothingCalled()
     }
 
@@ -144,7 +157,7 @@ class StoredDefinitionsSuite extends SparkSuite {
   test("a stream of a table does not trust its options either") {
     writeFiles()
     create(vault + token)
-    refused(BadOption, "t")(stream())
+    refused(BadOption, table, "trustedTables")(stream())
     assertNothingCalled()
     create()
     setOptions(kms)

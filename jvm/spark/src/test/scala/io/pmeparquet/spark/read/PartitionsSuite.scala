@@ -58,6 +58,7 @@ class PartitionsSuite extends PairSuite {
       Files.write(file, "not a Parquet file".getBytes("UTF-8"))
     val known = ours.reader().schema(residents().schema).load(ours.path)
     assertEquals(known.where("country = 'de'").count(), 7L)
+    intercept[Exception](known.collect())
   }
 
   test("dynamic partition pruning is planned") {

@@ -65,9 +65,28 @@ class RowsAtRiskSuite extends SparkSuite {
     save(numbers, columns = Seq("day"))
     save(load(), s"$target-2", Seq("day"), "overwrite")
     save(load().limit(3), s"$target-2", mode = "overwrite")
-    set(Map("spark.sql.sources.partitionOverwriteMode" -> "dynamic"))
-    save(load().where("day = 1").selectExpr("id + 10 AS id", "hour", "day"), target, Seq("day"), "overwrite")
+    overwriteOneDay("dynamic")
     assertEquals(load().select("id").collect().map(_.getLong(0)).toSeq.sorted, Seq[Long](0, 2, 4, 11, 13, 15))
+  }
+
+  private def overwriteOneDay(partitionOverwriteMode: String): Unit = load()
+    .where("day = 1")
+    .selectExpr("id + 10 AS id", "hour", "day")
+    .write
+    .format("pme-parquet")
+    .options(kms ++ formats("pme-parquet"))
+    .option("partitionOverwriteMode", partitionOverwriteMode)
+    .mode("overwrite")
+    .partitionBy("day")
+    .save(target)
+
+  test("an overwrite's own mode counts, not the session's: of single partitions, or of all") {
+    save(numbers, columns = Seq("day"))
+    set(Map("spark.sql.sources.partitionOverwriteMode" -> "dynamic"))
+    untouched()(refused(Unsupported, "overwrite", "would be lost")(overwriteOneDay("static")))
+    set(Map("spark.sql.sources.partitionOverwriteMode" -> "static"))
+    overwriteOneDay("dynamic")
+    assertEquals(load().count(), 6L)
   }
 
   test("an overwrite of encrypted ORC that it reads is refused") {
