@@ -1,5 +1,5 @@
 # make demo   sets everything up, then writes, reads and inspects an encrypted table of real data
-# make test   sets everything up, then runs each test on the oldest or the newest Spark, with a sample of its values
+# make test   sets everything up, then runs each test on the oldest or the newest Spark, with some rows of its table
 # make docs   builds the documents as a site in target/docs, and fails where a link leads nowhere
 # Needs JDK 17, Python >= 3.10 and a package registry. What is set up once is used again.
 
@@ -31,8 +31,8 @@ FOLDERS := $(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py))))
 PARTS := scala $(SUITES) $(foreach spark,$(SPARKS),$(FOLDERS:%=$(spark)-%))
 # One or two files of each area, which together take a few minutes.
 QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_tables.py delta/test_places.py docs/test_links.py doctor/test_shown.py \
-  format/test_partitions.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
-  isolation/test_views.py kms/test_vault.py kms/test_denied_columns.py leaks/test_every_module.py \
+  format/test_streaming.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
+  isolation/test_keystores.py kms/test_vault.py kms/test_denied_columns.py leaks/test_every_module.py \
   packaging/test_wheel.py pages/test_shapes_of_files.py plan/test_truth.py policy/test_other_formats.py \
   python/test_options.py rekey/test_tables.py report/test_content.py rotation/test_files.py verify/test_tables.py)
 # Names the Spark of an environment to the suites of jvm/spark.

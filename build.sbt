@@ -184,7 +184,7 @@ def onTestedSpark(line: SparkLine, root: File, all: Classpath, provided: Seq[Fil
 /** The connector: one jar that holds our six layers and nothing else. Spark and Parquet are the cluster's. */
 def connector(line: SparkLine, scala: String, suffix: String, kit: Project, layers: Project*) =
   module("spark", scala, s"${line.name.replace('.', '_')}-$suffix")
-    .dependsOn(layers.map(_ % "provided->compile;test->test"): _*)
+    .dependsOn(layers.map(_ % Provided): _*)
     .dependsOn(kit % Test)
     .settings(
       moduleName := s"pme-parquet-spark-${line.name}",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.support import archive, ran, sample
+from tests.support import archive, ran, selection
 from tests.support.session import (
     ALIASES,
     NEWEST,
@@ -42,28 +42,31 @@ os.environ |= archive.VARIABLES
 os.environ["PME_PARQUET_CONFIG"] = ""
 
 
-# scripts/test-side-by-side names the second process of the newest Spark.
-PROCESS = os.environ.get("PME_TEST_PROCESS", sample.NEWEST if SPARK_VERSION >= NEWEST else sample.OLDEST)
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Let the second process read its own files only: reading all takes ten seconds of the processor."""
-    if PROCESS != sample.BESIDE or collection_path.is_dir():
-        return None
-    return sample.rule(str(collection_path.relative_to(config.rootpath))).where != sample.BESIDE or None
+# scripts/test-side-by-side names the third process.
+PROCESS = os.environ.get("PME_TEST_PROCESS", selection.NEWEST if SPARK_VERSION >= NEWEST else selection.OLDEST)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect what `make test` leaves to another process or to `make test-all`. Named files and folders run whole."""
     here, are_named = os.environ.get("PME_TEST_HERE"), config.args != config.getini("testpaths")
-    # The second process leaves files that are named to the first one of its Spark.
-    if os.environ.get("PME_TEST_ALL") or (not here and are_named and PROCESS != sample.BESIDE):
+    # The third process leaves files that are named to the first one of its Spark.
+    if os.environ.get("PME_TEST_ALL") or (not here and are_named and PROCESS != selection.BESIDE):
         return
-    kept = set() if are_named and not here else sample.chosen(items, None if here else PROCESS)
+    kept = set() if are_named and not here else selection.chosen(items, None if here else PROCESS)
     if not here:
         ran.write_down(items, kept, PROCESS)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up the time of each folder's tests."""
+    ran.add_seconds(report)
+
+
+def pytest_sessionfinish() -> None:
+    """Record the times for the table at the end of `make test`."""
+    ran.write_seconds(PROCESS)
 
 
 @pytest.fixture(scope="session")

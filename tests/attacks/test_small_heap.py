@@ -9,6 +9,8 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.attacks import heap_bombs, lengths, thrift_bombs
 from tests.support.files import insiders
 from tests.support.files.writers import Kind as FileKind
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from tests.support.files.anatomy import Anatomy
     from tests.support.files.insiders import Made
     from tests.support.probe import Query
+
+pytestmark = pytest.mark.nightly
 
 ENCRYPTED = FileKind("ours", GCM, plain_footer=False)
 READABLE = FileKind("ours", GCM, plain_footer=True)

@@ -56,14 +56,14 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def given(keys: pme.Keystore) -> list[str]:
+def kms(keys: pme.Keystore) -> list[str]:
     """Return the options that name the keystore of the tests."""
     return keystore(keys)
 
 
 @pytest.fixture(scope="session")
-def encrypted(spark: SparkSession, people: Path, given: list[str]) -> Path:
+def encrypted(spark: SparkSession, people: Path, kms: list[str]) -> Path:
     target = people.parent / "encrypted"
-    done = run("encrypt", people, target, "--footer-key", "footer", "--column-key", "pii=name", *given)
+    done = run("encrypt", people, target, "--footer-key", "footer", "--column-key", "pii=name", *kms)
     assert done.code == 0, done.err
     return target

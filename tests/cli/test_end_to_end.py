@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.all_rows]
 LINE = re.compile(r"([a-z ]+): (\d+) of (\d+) files(?:, ([\d.]+ \w+) of ([\d.]+ \w+))?(?:, .* left)?")
 
 
@@ -43,31 +43,29 @@ def table(encrypted: Path, tmp_path: Path) -> Path:
     return shutil.copytree(encrypted, tmp_path / "table", ignore=shutil.ignore_patterns(".*.crc"))
 
 
-def test_encrypt_prints_what_it_wrote(people: Path, given: list[str], tmp_path: Path) -> None:
-    done = run("encrypt", people, tmp_path / "new", "--uniform-key", "footer", *given, "--json")
+def test_encrypt_prints_what_it_wrote(people: Path, kms: list[str], tmp_path: Path) -> None:
+    done = run("encrypt", people, tmp_path / "new", "--uniform-key", "footer", *kms, "--json")
     assert done.code == 0, done.err
     written = done.document
     assert (written["target"], written["files"], written["rows"]) == (str(tmp_path / "new"), FILES, FILES * 100)
     assert {file.footer for file in pme.inspect(tmp_path / "new").files} == {"encrypted"}
 
 
-def test_rekey_and_decrypt_restore_the_table(encrypted: Path, people: Path, given: list[str], tmp_path: Path) -> None:
-    rekeyed = run(
-        "rekey", encrypted, tmp_path / "rekeyed", "--uniform-key", "pay", "-o", "plaintextFooter=true", *given
-    )
+def test_rekey_and_decrypt_restore_the_table(encrypted: Path, people: Path, kms: list[str], tmp_path: Path) -> None:
+    rekeyed = run("rekey", encrypted, tmp_path / "rekeyed", "--uniform-key", "pay", "-o", "plaintextFooter=true", *kms)
     assert (rekeyed.code, rekeyed.out.startswith(f"{tmp_path / 'rekeyed'}: {FILES} files, 300 rows, ")) == (0, True)
     assert_progress(rekeyed.err, "copying")
     assert {file.footer for file in pme.inspect(tmp_path / "rekeyed").files} == {"signed"}
-    opened = run("decrypt", tmp_path / "rekeyed", tmp_path / "open", "--write-plaintext", *given, "--json")
+    opened = run("decrypt", tmp_path / "rekeyed", tmp_path / "open", "--write-plaintext", *kms, "--json")
     assert (opened.code, opened.document["rows"]) == (0, FILES * 100)
     assert pq.read_table(tmp_path / "open").sort_by("id") == pq.read_table(people).sort_by("id")
 
 
 def test_files_are_replaced_in_place_and_a_second_run_does_not_change_them(
-    people: Path, given: list[str], tmp_path: Path
+    people: Path, kms: list[str], tmp_path: Path
 ) -> None:
     table = shutil.copytree(people, tmp_path / "table")
-    arguments: list[str | Path] = ["encrypt", table, "--in-place", "--footer-key", "footer", *given, "--json"]
+    arguments: list[str | Path] = ["encrypt", table, "--in-place", "--footer-key", "footer", *kms, "--json"]
     first, second = run(*arguments), run(*arguments)
     assert (first.code, second.code) == (0, 0), first.err + second.err
     assert_progress(first.err, "encrypting")
@@ -77,18 +75,18 @@ def test_files_are_replaced_in_place_and_a_second_run_does_not_change_them(
 
 
 def test_verify_finds_nothing_in_an_undamaged_table_and_keeps_the_session(
-    spark: SparkSession, encrypted: Path, given: list[str]
+    spark: SparkSession, encrypted: Path, kms: list[str]
 ) -> None:
-    done = run("verify", encrypted, *given)
+    done = run("verify", encrypted, *kms)
     assert done.code == 0
     assert done.out.startswith(f"{encrypted}: {FILES} files, ")
     assert done.out.endswith("; no findings\n")
     assert spark.range(1).count() == 1
 
 
-def test_verify_prints_a_finding_and_exits_with_1(table: Path, given: list[str]) -> None:
+def test_verify_prints_a_finding_and_exits_with_1(table: Path, kms: list[str]) -> None:
     data_files(table)[0].write_bytes(b"PAR1 and no more PARE")
-    done = run("verify", table, *given, "--json")
+    done = run("verify", table, *kms, "--json")
     assert done.code == 1
     [finding] = done.document["findings"]
     assert finding["condition"] == "PME_DAMAGED_FILE"
@@ -97,8 +95,8 @@ def test_verify_prints_a_finding_and_exits_with_1(table: Path, given: list[str])
     assert_progress(done.err, "verifying")
 
 
-def test_rotate_does_what_its_dry_run_shows(table: Path, given: list[str]) -> None:
-    arguments: list[str | Path] = ["rotate", table, "--master-key", "footer=pay", "--json", *given]
+def test_rotate_does_what_its_dry_run_shows(table: Path, kms: list[str]) -> None:
+    arguments: list[str | Path] = ["rotate", table, "--master-key", "footer=pay", "--json", *kms]
     foreseen = run(*arguments, "--dry-run")
     assert (foreseen.code, foreseen.document["dry_run"], foreseen.document["counts"]) == (0, True, {"rotated": FILES})
     assert {file.footer_key.master_key for file in pme.inspect(table).files if file.footer_key} == {"footer"}
@@ -108,8 +106,8 @@ def test_rotate_does_what_its_dry_run_shows(table: Path, given: list[str]) -> No
     assert {file.footer_key.master_key for file in pme.inspect(table).files if file.footer_key} == {"pay"}
 
 
-def test_key_usage_shows_what_would_be_lost(encrypted: Path, given: list[str]) -> None:
-    done = run("key-usage", encrypted, *given, "--json")
+def test_key_usage_shows_what_would_be_lost(encrypted: Path, kms: list[str]) -> None:
+    done = run("key-usage", encrypted, *kms, "--json")
     keys = {row["master_key"]: row for row in done.document["keys"]}
     assert keys["footer"]["unreadable_files"] == FILES
     assert keys["pii"]["columns"] == ["name"]
@@ -117,9 +115,9 @@ def test_key_usage_shows_what_would_be_lost(encrypted: Path, given: list[str]) -
     assert_progress(done.err, "looking into footers", sizes=False)
 
 
-def test_plan_shows_which_column_gets_which_key_and_writes_nothing(people: Path, given: list[str]) -> None:
+def test_plan_shows_which_column_gets_which_key_and_writes_nothing(people: Path, kms: list[str]) -> None:
     before = sorted(people.parent.iterdir())
-    done = run("plan", people, "--footer-key", "footer", "--column-key", "pii=name", *given, "--json")
+    done = run("plan", people, "--footer-key", "footer", "--column-key", "pii=name", *kms, "--json")
     assert done.code == 0, done.err
     assert {column["name"]: column["key"] for column in done.document["columns"]} == {
         "id": "footer",
@@ -129,8 +127,8 @@ def test_plan_shows_which_column_gets_which_key_and_writes_nothing(people: Path,
     assert sorted(people.parent.iterdir()) == before
 
 
-def test_plan_of_an_encrypted_table_says_so(encrypted: Path, given: list[str]) -> None:
-    done = run("plan", encrypted, "--footer-key", "footer", *given)
+def test_plan_of_an_encrypted_table_says_so(encrypted: Path, kms: list[str]) -> None:
+    done = run("plan", encrypted, "--footer-key", "footer", *kms)
     assert done.code == 2
     assert "it is already encrypted" in done.err
     assert "pme-parquet inspect" in done.err
@@ -138,17 +136,17 @@ def test_plan_of_an_encrypted_table_says_so(encrypted: Path, given: list[str]) -
     assert "pme." not in done.err
 
 
-def test_report_writes_a_page_with_keys(encrypted: Path, given: list[str], tmp_path: Path) -> None:
+def test_report_writes_a_page_with_keys(encrypted: Path, kms: list[str], tmp_path: Path) -> None:
     page = tmp_path / "with.html"
-    done = run("report", encrypted, "--out", page, *given, "--json")
+    done = run("report", encrypted, "--out", page, *kms, "--json")
     assert (done.code, done.document) == (0, {"page": str(page), "findings": 0})
     assert "verifying: 3 of 3 files" in done.err
     assert "looking into footers: 3 of 3 files" in done.err
     assert page.read_text().startswith("<!")
 
 
-def test_doctor_prints_each_check(given: list[str]) -> None:
-    done = run("doctor", "--footer-key", "footer", *given, "--json")
+def test_doctor_prints_each_check(kms: list[str]) -> None:
+    done = run("doctor", "--footer-key", "footer", *kms, "--json")
     assert done.code == 0, done.err
     statuses = {check["name"]: check["status"] for check in done.document["checks"]}
     assert {"Spark", "Java", "connector", "key 'footer' from driver", "key 'footer' from executor"} <= set(statuses)
@@ -156,33 +154,33 @@ def test_doctor_prints_each_check(given: list[str]) -> None:
     assert "problem" not in statuses.values()
 
 
-def test_an_option_that_is_not_known_exits_with_2(encrypted: Path, given: list[str]) -> None:
-    done = run("verify", encrypted, *given, "-o", "footrKey=a")
+def test_an_option_that_is_not_known_exits_with_2(encrypted: Path, kms: list[str]) -> None:
+    done = run("verify", encrypted, *kms, "-o", "footrKey=a")
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines()[-1].startswith("[PME_UNKNOWN_OPTION]")
     assert "footerKey" in done.err
 
 
-def test_a_storage_error_exits_with_4_in_one_line(given: list[str]) -> None:
-    done = run("verify", "nosuch://bucket/people", *given, "--quiet")
+def test_a_storage_error_exits_with_4_in_one_line(kms: list[str]) -> None:
+    done = run("verify", "nosuch://bucket/people", *kms, "--quiet")
     assert (done.code, len(done.err.splitlines())) == (4, 1)
     assert "nosuch" in done.err
 
 
 @pytest.mark.parametrize(("more", "code"), [(["rotate"], 1), (["encrypt", "--in-place", "--footer-key", "f"], 2)])
 def test_a_delta_table_is_refused_and_the_message_names_its_commands(
-    table: Path, given: list[str], more: list[str], code: int
+    table: Path, kms: list[str], more: list[str], code: int
 ) -> None:
     (table / "_delta_log").mkdir()
-    done = run(*more, table, *given)
+    done = run(*more, table, *kms)
     assert done.code == code
     assert "pme-parquet delta-encrypt and pme-parquet delta-rotate do this as a commit of the table." in done.err
     assert "Python" not in done.err
 
 
-def test_a_session_without_delta_is_refused_and_the_message_says_what_to_add(table: Path, given: list[str]) -> None:
+def test_a_session_without_delta_is_refused_and_the_message_says_what_to_add(table: Path, kms: list[str]) -> None:
     (table / "_delta_log").mkdir()
-    done = run("delta-encrypt", table, "--footer-key", "footer", *given)
+    done = run("delta-encrypt", table, "--footer-key", "footer", *kms)
     assert (done.code, done.out) == (2, "")
     assert "this session has no Delta Lake. Add it with --packages: io.delta:" in done.err
 

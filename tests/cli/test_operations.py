@@ -15,6 +15,7 @@ import pme_parquet as pme
 from pme_parquet._doctor.diagnosis import Check
 from pme_parquet._encryption import Encryption
 from pme_parquet._operations.copies import Copied, FailedFile
+from pme_parquet._operations.migration import Migrated, MigrationPlan
 from pme_parquet._operations.operation import error_of
 from pme_parquet._operations.rotation import RotatedFile, RotationReport
 from pme_parquet._operations.verify import Opened
@@ -55,6 +56,7 @@ def results(stub: Stub) -> dict[str, Any]:
     stub.results |= dict.fromkeys(("encrypt", "rekey", "decrypt"), COPIED) | {
         "verify": CLEAN,
         "key-usage": Frame((PII,)),
+        "migrate-orc": Migrated(files=2, rows=200, bytes=2048, already=1),
         "rotate": RotationReport([ROTATED], dry_run=False),
         "plan": PLAN,
         "doctor": pme.Diagnosis((Check("Spark", "ok", "4.3.0"),)),
@@ -69,6 +71,7 @@ ANOTHER = ["--source-option", "kms=vault", "--source-option", "aadPrefix=p"]
 OF_ANOTHER = {"kms": "vault", "aadPrefix": "p"}
 COPY = {"source": "people", "target": "new", "progress": True}
 ROTATE = {"path": "people", "master_keys": None, "key_material": None, "dry_run": False, "allow_unused": False}
+MIGRATE = {"bloom_filters": True, "seal": False, "signing": None, "dry_run": False}
 LOOK = {"path": "people", "options": OF_AWS, "progress": True}
 HANDED_OVER: list[tuple[list[str], dict[str, Any]]] = [
     (
@@ -89,6 +92,17 @@ HANDED_OVER: list[tuple[list[str], dict[str, Any]]] = [
     (
         ["decrypt", "people", "new", "--write-plaintext", *AWS, "--source-option", "aadPrefix=p", "--quiet"],
         COPY | {"write_plaintext": True, "kms": OF_AWS | {"aadPrefix": "p"}, "options": None, "progress": False},
+    ),
+    (
+        ["migrate-orc", "people", "new", *OWN, *AWS, "--seal", "--signing-key", "s"],
+        COPY | MIGRATE | {"enc": WRITING | OF_AWS, "options": OF_AWS, "seal": True, "signing": "s"},
+    ),
+    (
+        ["migrate-orc", "people", "new", "--footer-key", "f", *ANOTHER, "--no-bloom-filters"],
+        COPY
+        | MIGRATE
+        | {"options": OF_ANOTHER, "bloom_filters": False}
+        | {"enc": {"footerKey": "f", "keyManagement": "envelope"}},
     ),
     (["verify", "people", *AWS], LOOK | {"sample": None, "all_files": False}),
     (
@@ -126,8 +140,8 @@ def test_a_command_hands_over_what_was_typed(stub: Stub, typed: list[str], expec
     done = run(*typed)
     assert (done.code, done.err) == (0, "")
     assert stub.asked[0].command == typed[0]
-    given = stub.arguments.items()
-    assert {name: value.options() if isinstance(value, Encryption) else value for name, value in given} == expected
+    arguments = stub.arguments.items()
+    assert {name: value.options() if isinstance(value, Encryption) else value for name, value in arguments} == expected
     assert stub.stopped is ("--no-verify" not in typed)
 
 
@@ -284,6 +298,23 @@ def test_plan_exits_with_1_if_a_pattern_matches_nothing(results: dict[str, Any])
     assert (done.code, done.err) == (1, "")
     assert "'nmae' of key 'pii' matches no column; nearest: name" in done.out
     assert run("plan", "people", *OWN, "--json").document == json.loads(json.dumps(results["plan"].to_dict()))
+
+
+@pytest.mark.parametrize(("condition", "code"), [("PME_KEY_NOT_FOUND", 3), ("PME_DAMAGED_FILE", 1)])
+def test_a_migration_that_would_fail_has_an_exit_code_and_seals_nothing(
+    stub: Stub, results: dict[str, Any], condition: str, code: int
+) -> None:
+    plan = MigrationPlan(
+        "people", "new", 2, 0, 200, 2048, (), (), (Refusal(condition, f"[{condition}] no.\x1b"),), None
+    )
+    results["migrate-orc"] = plan
+    done = run("migrate-orc", "people", "new", *OWN, "--dry-run", "--seal")
+    assert (done.code, done.err) == (code, "")
+    assert rf"[{condition}] no.\x1b" in done.out
+    assert (stub.arguments["seal"], stub.arguments["dry_run"]) == (False, True)
+    assert run("migrate-orc", "people", "new", *OWN, "--dry-run", "--json").document == json.loads(
+        json.dumps(plan.to_dict())
+    )
 
 
 @pytest.mark.parametrize(("found", "code"), [(LACKING.message, 3), ("the connector is there twice", 1)])

@@ -86,8 +86,8 @@ def many(encrypted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_a_rotation_that_the_next_run_continues(many: Path, given: list[str]) -> None:
-    arguments: list[str | Path] = ["rotate", many, "--master-key", "footer=pay", *given]
+def test_ctrl_c_leaves_a_rotation_that_the_next_run_continues(many: Path, kms: list[str]) -> None:
+    arguments: list[str | Path] = ["rotate", many, "--master-key", "footer=pay", *kms]
     before = {file: file.stat().st_ino for file in data_files(many)}
     err = interrupted(arguments, lambda: replaced(before))
     last = err.splitlines()[-1]
@@ -107,16 +107,17 @@ def test_ctrl_c_leaves_a_rotation_that_the_next_run_continues(many: Path, given:
     assert progress
     assert all(re.match(rf"(reading|writing) keys: \d+ of {FILES} files", line) for line in progress), err
     assert [path for path in many.iterdir() if path.name.startswith(".")] == []
-    assert run("verify", many, *given).code == 0
+    assert run("verify", many, *kms).code == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_ctrl_c_leaves_an_encryption_in_place_that_the_next_run_continues(
-    people: Path, given: list[str], tmp_path: Path
+    people: Path, kms: list[str], tmp_path: Path
 ) -> None:
     table = many_of(people, tmp_path / "table")
-    arguments: list[str | Path] = ["encrypt", table, "--in-place", "--uniform-key", "footer", *given]
+    arguments: list[str | Path] = ["encrypt", table, "--in-place", "--uniform-key", "footer", *kms]
     before = {file: file.stat().st_ino for file in data_files(table)}
     err = interrupted(arguments, lambda: replaced(before))
     last = err.splitlines()[-1]
@@ -128,13 +129,14 @@ def test_ctrl_c_leaves_an_encryption_in_place_that_the_next_run_continues(
     assert again.code == 0, again.err
     assert again.document["files"] + again.document["already"] == FILES
     assert [path for path in table.iterdir() if path.name.startswith(".")] == []
-    assert run("verify", table, *given).code == 0
+    assert run("verify", table, *kms).code == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
-def test_ctrl_c_leaves_no_partial_copy(many: Path, given: list[str], tmp_path: Path) -> None:
+def test_ctrl_c_leaves_no_partial_copy(many: Path, kms: list[str], tmp_path: Path) -> None:
     target = tmp_path / "target"
-    arguments: list[str | Path] = ["rekey", many, target, "--uniform-key", "other", *given]
+    arguments: list[str | Path] = ["rekey", many, target, "--uniform-key", "other", *kms]
     err = interrupted(
         arguments, lambda: len(list(tmp_path.glob(".target.pme-rekey-*/attempt-*/*.parquet"))) > FILES // 20
     )

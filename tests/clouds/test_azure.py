@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = HERE
+pytestmark = [HERE, pytest.mark.all_rows]
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
-pytestmark = [HERE, needs("adlfs")]
+pytestmark = [HERE, needs("adlfs"), pytest.mark.all_rows]
 
 SIGNED = "c2lnbmVk"
 KEY = b64encode(b"nothing").decode()

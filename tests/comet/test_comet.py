@@ -18,6 +18,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this: Comet has 70 MB"),
     pytest.mark.skipif(SPARK_VERSION != (3, 5), reason="there is no Comet for this Spark here"),
+    pytest.mark.oldest,
 ]
 
 OURS = "FileScan pme-parquet"

@@ -16,9 +16,12 @@ from tests.support import session
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.judging import named, not_ok
 
-pytestmark = pytest.mark.skipif(
-    session.SPARK_VERSION < (4, 0), reason="PySpark 3.5 does not bring the Spark Connect server's jar"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        session.SPARK_VERSION < (4, 0), reason="PySpark 3.5 does not bring the Spark Connect server's jar"
+    ),
+    pytest.mark.nightly,
+]
 
 SCRIPT = Path(__file__).with_name("round_trip.py")
 

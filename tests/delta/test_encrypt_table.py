@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
+    pytest.mark.nightly,
 ]
 
 ALL = bool(os.environ.get("PME_TEST_ALL"))

@@ -14,6 +14,7 @@ from tests.support.session import SPARK_VERSION
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
+    pytest.mark.oldest,
 ]
 
 ALL = bool(os.environ.get("PME_TEST_ALL"))

@@ -27,6 +27,8 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
     pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="a minute: make test-all runs this"),
+    pytest.mark.all_rows,
+    pytest.mark.oldest,
 ]
 
 PATIENCE = 600

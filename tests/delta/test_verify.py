@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.all_rows
+
 OPTIONS = {"kms": TEST_KMS}
 FILES = {"live": 1, "not live": 2}
 

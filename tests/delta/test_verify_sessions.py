@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
-    # A minute of the processor: `make test` has the same with `deltalake`.
     pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this"),
+    pytest.mark.oldest,
 ]
 
 LIVE, NOT_LIVE, CHECKPOINTS, CHANGES = 5, 4, 2, 1

@@ -25,6 +25,7 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict
     return {one.promise: one for one in made}
 
 
+@pytest.mark.newest
 def test_every_promise_holds(found: dict[str, Any]) -> None:
     # The Spark of these tests has no Delta; tests/delta has one.
     assert [(name, one.found) for name, one in found.items() if one.found != "yes"] == [
@@ -34,6 +35,7 @@ def test_every_promise_holds(found: dict[str, Any]) -> None:
     assert list(found) == list(check_platform.CHECKS)
 
 
+@pytest.mark.newest
 def test_a_broken_promise_is_in_the_table(spark: SparkSession, tmp_path: Path) -> None:
     # As in the standard access mode, nothing can be written.
     made = check_platform.run(spark, f"nothing-like-this://{tmp_path}")

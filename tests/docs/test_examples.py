@@ -72,6 +72,7 @@ def test_spark_messages_do_not_break_up_the_demos_lines(demo: Demo) -> None:
     assert (demo.path / "spark.log").exists()
 
 
+@pytest.mark.nightly
 def test_the_demos_next_steps_can_be_pasted(demo: Demo) -> None:
     block = demo.shown.partition("paste any of these into a shell.\n")[2].partition("\nEvery option: ")[0]
     commands = [part for part in re.split(r"^# .*\n", block, flags=re.MULTILINE) if part.strip()]
@@ -93,6 +94,7 @@ def test_demo_never_shows_the_password_of_its_keystores(demo: Demo) -> None:
     assert (demo.path / "keys" / "password").read_text() not in demo.shown
 
 
+@pytest.mark.nightly
 def test_streaming_example_writes_across_a_restart_and_reads_back(tmp_path: Path) -> None:
     shown = example("streaming.py", tmp_path)
     assert "the encrypted table has 6 rows" in shown
@@ -101,6 +103,7 @@ def test_streaming_example_writes_across_a_restart_and_reads_back(tmp_path: Path
     assert_no_canaries(tmp_path / "pulse", ["P-1", "patient"])
 
 
+@pytest.mark.nightly
 def test_sql_example_reads_what_it_inserted(tmp_path: Path) -> None:
     shown = example("sql_tables.py", tmp_path)
     assert re.search(r"London\|\s*2\|", shown)
@@ -109,6 +112,7 @@ def test_sql_example_reads_what_it_inserted(tmp_path: Path) -> None:
     assert_no_canaries(tmp_path / "warehouse", ["Grace", "555-0102", "phone"])
 
 
+@pytest.mark.nightly
 def test_sealed_example_refuses_what_the_publisher_did_not_sign(tmp_path: Path) -> None:
     shown = example("sealed_table.py", tmp_path)
     assert "sealed with Ed25519, key 'publisher'" in shown
@@ -119,6 +123,7 @@ def test_sealed_example_refuses_what_the_publisher_did_not_sign(tmp_path: Path) 
     assert_no_canaries(tmp_path / "orders", ["customer-1"])
 
 
+@pytest.mark.nightly
 def test_orc_example_shows_an_analyst_no_mask_unless_asked(tmp_path: Path) -> None:
     shown = example("orc.py", tmp_path)
     owner, _, analyst = shown.partition("The analyst reads what needs no key:")
@@ -139,6 +144,7 @@ NOTEBOOKS = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_notebook_runs_and_shows_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable, value in environment().items():
@@ -154,6 +160,7 @@ def test_notebook_runs_and_shows_what_it_says(name: str, tmp_path: Path, monkeyp
     assert password not in nbformat.writes(notebook)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_notebook_is_stored_without_outputs(name: str) -> None:
     notebook = nbformat.read(EXAMPLES / "notebooks" / f"{name}.ipynb", as_version=4)

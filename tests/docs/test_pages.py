@@ -67,11 +67,14 @@ def begun(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Read
     return reader
 
 
+@pytest.mark.newest
 def test_the_quickstart_leaves_what_other_pages_need(begun: Reader) -> None:
     assert {"spark", "keys", "enc", "people", "pme"} <= begun.names.keys()
     assert (begun.directory / "people").is_dir()
 
 
+@pytest.mark.rows(8)
+@pytest.mark.newest
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_code_of_a_page_does_what_the_page_shows(page: Path, begun: Reader, tmp_path: Path) -> None:
     directory = tmp_path / "reader"

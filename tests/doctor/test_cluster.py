@@ -13,7 +13,7 @@ from tests.support.judging import assert_each_says_what_to_do, named, not_ok
 from tests.support.kms.cluster_places import TOKEN, Places, start, static_keys
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")

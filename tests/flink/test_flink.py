@@ -146,6 +146,8 @@ def assert_nothing_written(place: Path) -> None:
     assert sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) == 0
 
 
+@pytest.mark.all_rows
+@pytest.mark.newest
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", TABLES)
 def test_what_flink_writes_is_encrypted_and_spark_reads_it(
@@ -184,6 +186,7 @@ def test_without_the_factory_flink_writes_plaintext_whatever_keys_its_table_name
     assert find_canaries(flink.place("unkept"), ["canary-"]) != []
 
 
+@pytest.mark.newest
 def test_a_key_of_the_configuration_is_for_every_table(flink: Flink, spark: SparkSession) -> None:
     settings = {**FACTORY, "pme-parquet.footerKey": "footer"}
     done = flink.run("batch", flink.table("configured", ""), insert("configured"), settings=settings)

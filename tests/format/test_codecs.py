@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 
 def suffixes(source: Source) -> set[str]:
     return {"".join(path.suffixes) for path in data_files(source.path)}

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Source
 
+pytestmark = pytest.mark.rows(2)
+
 PLAIN = {"unlistedColumns": "plaintext", "compression": "uncompressed"}
 LEAVES = {
     "name": "canary-name",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 
 def test_a_cached_frame_sees_what_is_appended_to_its_path(spark: SparkSession, pair: Pair) -> None:
     for source in (pair.ours, pair.theirs):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Source
 
-pytestmark = pytest.mark.usefixtures("session_kms")
+pytestmark = [pytest.mark.usefixtures("session_kms"), pytest.mark.rows(2)]
 
 COUNT = 20
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
-pytestmark = pytest.mark.usefixtures("session_kms")
+pytestmark = [pytest.mark.usefixtures("session_kms"), pytest.mark.rows(2)]
 
 
 @pytest.fixture

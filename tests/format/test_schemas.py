@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 
 def two_schemas(spark: SparkSession, source: Source) -> None:
     source.write(spark.range(3).selectExpr("id", "CAST(id AS STRING) AS a", "named_struct('x', id) AS s"))

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 ODD_NAMES = [
     "a.b",
     "with space",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 SMALL_PAGES = {"parquet.page.row.count.limit": "100"}
 BLOOM = {"parquet.bloom.filter.enabled#name": "true", "parquet.enable.dictionary": "false"}
 TOTAL = 5000

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 PREFIX = "spark.datasource.pme-parquet."
 
 

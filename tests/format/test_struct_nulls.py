@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
 
 # In each struct, the smallest column is refused: Spark would choose it.

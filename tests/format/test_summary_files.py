@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pme_parquet as pme
     from tests.support.source import Pair
 
+pytestmark = pytest.mark.rows(2)
+
 SUMMARIES = ("_metadata", "_common_metadata")
 
 

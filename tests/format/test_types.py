@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 
 @pytest.mark.parametrize("vectorized", ["true", "false"])
 @pytest.mark.parametrize("name", SIMPLE)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from tests.hdfs.place import InHdfs
 
+pytestmark = pytest.mark.oldest
+
 FAULTY = {"fs.hdfs.impl": "hdfs.FaultyHdfs", "fs.hdfs.impl.disable.cache": "true"}
 CLOSED = "the connection was closed"
 POINTS = (3, 0, 5, 1, 2, 4, 6, 7)
@@ -57,6 +59,7 @@ def read(place: InHdfs, what: str) -> object | None:
         return None
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("what", READS)

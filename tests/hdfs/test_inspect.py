@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tests.hdfs.place import InHdfs
     from tests.support.hdfs.server import Hdfs
 
+pytestmark = pytest.mark.oldest
+
 CLIENT = "the Hadoop client of the Spark session"
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.hdfs.place import InHdfs
 
+pytestmark = pytest.mark.oldest
+
 # A point is a part of the changes that a clean run makes. `make test` takes the first ones, in the middle.
 POINTS = (5, 8, 0, 1, 2, 3, 4, 6, 7, 9, 10, 11)
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from tests.hdfs.place import InHdfs
 
+pytestmark = pytest.mark.oldest
+
 NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
 HALF = "part-00000-half.snappy.parquet"
 TOGETHER = 4

@@ -1,5 +1,7 @@
 """Each operation on HDFS."""
 
+import pytest
+
 from tests.support.storage.operations import (
     test_a_migration_of_orc,
     test_copies,
@@ -8,6 +10,8 @@ from tests.support.storage.operations import (
     test_streams,
     test_writes_and_reads,
 )
+
+pytestmark = pytest.mark.oldest
 
 __all__ = [
     "test_a_migration_of_orc",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.hdfs.place import InHdfs
 
+pytestmark = pytest.mark.oldest
+
 NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
 DENIED = r"(?i)permission denied|not writable|cannot be written|AccessControl"
 

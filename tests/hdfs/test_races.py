@@ -1,5 +1,7 @@
 """Two runs at once on HDFS."""
 
+import pytest
+
 from tests.support.storage.races import (
     ONLY_ALL,
     test_a_rotation_refuses_to_run_next_to_one_that_does_something_else,
@@ -15,4 +17,4 @@ __all__ = [
     "test_two_that_do_the_same_at_once_lose_nothing",
 ]
 
-pytestmark = ONLY_ALL
+pytestmark = [ONLY_ALL, pytest.mark.oldest]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.hdfs.place import InHdfs
     from tests.support.hdfs.server import Hdfs
 
+pytestmark = pytest.mark.nightly
+
 FILES = 12
 # Under `make test-all` only: the files are made on the local disk, and put into HDFS as they are.
 MANY = 1_000

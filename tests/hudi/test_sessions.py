@@ -26,6 +26,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this: Hudi has 80 MB"),
     pytest.mark.skipif(SPARK_VERSION != (3, 5), reason="there is no Hudi for this Spark here"),
+    pytest.mark.oldest,
 ]
 
 PATIENCE = 900

@@ -21,8 +21,8 @@ MASTERS = ["local[2]", "local-cluster[2,1,1024]"]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(SPARK_VERSION not in VERSIONS, reason="there is no Iceberg for this Spark"),
-    # tests/iceberg/test_tables.py counts calls for a few files.
     pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this"),
+    pytest.mark.oldest,
 ]
 WRAP, UNWRAP = ["wrap", KEY, "driver"], ["unwrap", KEY, "driver"]
 

@@ -23,6 +23,8 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not VERSIONS, reason="there is no Iceberg for this Spark"),
     pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="a minute: make test-all runs this"),
+    pytest.mark.all_rows,
+    pytest.mark.oldest,
 ]
 only_s3a = pytest.mark.skipif(SPARK_VERSION != (4, 1), reason="there is no S3A here for this Spark")
 PATIENCE = 600

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 VERSIONS = iceberg_job.VERSIONS
 HERE = VERSIONS.get(SPARK_VERSION, []) if os.environ.get("PME_TEST_ALL") else VERSIONS.get(SPARK_VERSION, [])[:1]
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not HERE, reason="there is no Iceberg for this Spark")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not HERE, reason="there is no Iceberg for this Spark"),
+    pytest.mark.oldest,
+]
 
 PEOPLE = sorted(
     repr((at, f"ssn-{at}", salary, None))

@@ -29,6 +29,8 @@ from tests.support.session import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.rows(3)
+
 SEED = int(os.environ.get("PME_FUZZ_SEED", "1"))
 ALL = bool(os.environ.get("PME_TEST_ALL"))
 ROUNDS = 10_000 if ALL else 1_000

@@ -55,10 +55,10 @@ def test_inspect_verify_and_key_usage_name_columns_alike(spark: SparkSession, tm
         found.setdefault("/".join(unquote(row.file).split("/")[-2:]), []).append(row.column)
     assert found == names
     [usage] = pme.key_usage(spark, str(tmp_path), options={"kms": TEST_KMS}).collect()
-    assert usage["columns"] == sorted({name for told in names.values() for name in told})
-    for file, told in names.items():
+    assert usage["columns"] == sorted({name for listed in names.values() for name in listed})
+    for file, listed in names.items():
         # As a user types them.
-        keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(told)}"}
+        keys = {"kms": TEST_KMS, "footerKey": "footer", "columnKeys": f"footer: {', '.join(listed)}"}
         assert pme.verify(spark, tmp_path / file, options=keys | {"unlistedColumns": "error"}).collect() == [], file
 
 

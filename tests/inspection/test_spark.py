@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FACTORY = {"parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"}
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize("mode", MODES, ids=str)
 @pytest.mark.parametrize("source", ["pme-parquet", "parquet"])
 def test_every_mode(spark: SparkSession, target: str, source: str, mode: Mode) -> None:
@@ -43,6 +44,7 @@ def test_every_mode(spark: SparkSession, target: str, source: str, mode: Mode) -
     assert [(found.file, found.bytes) for found in report.files] == [(file.name, file.stat().st_size)]
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("store", [True, False])
 def test_aad_prefixes(spark: SparkSession, enc: pme.Encryption, target: str, store: bool) -> None:  # noqa: FBT001
     prefixed = replace(enc, aad_prefix="people:{file}", store_aad_prefix=store)
@@ -50,43 +52,6 @@ def test_aad_prefixes(spark: SparkSession, enc: pme.Encryption, target: str, sto
     [file] = pme.inspect(target).files
     told = ("stored", f"people:{file.file}") if store else ("required", None)
     assert (file.aad_prefix, file.aad_prefix_value) == told
-
-
-def test_direct_keys(spark: SparkSession, enc: pme.Encryption, target: str) -> None:
-    direct = replace(enc, key_management="direct", data_key_bits=256, plaintext_footer=True)
-    people(spark).coalesce(1).write.format("pme-parquet").options(**direct.options()).save(target)
-    [file] = pme.inspect(target).files
-    assert file.footer_key
-    assert (file.footer_key.management, file.footer_key.master_key) == ("direct", "footer")
-
-
-def test_a_partitioned_table_that_changed_its_key_and_has_an_intruder(
-    spark: SparkSession, enc: pme.Encryption, target: str
-) -> None:
-    frame = people(spark).selectExpr("*", "id % 3 AS part").repartition("part")
-    for footer_key in ("footer", "other"):
-        options = replace(enc, footer_key=footer_key).options()
-        frame.write.format("pme-parquet").options(**options).partitionBy("part").mode("append").save(target)
-    frame.coalesce(1).write.parquet(f"{target}/part=7")
-    report = pme.inspect(target)
-    assert len(report.files) == 7
-    assert {file.file.split("/")[0] for file in report.files} == {"part=0", "part=1", "part=2", "part=7"}
-    assert "1 of 7 files is plaintext" in report.drift
-    assert [finding.condition for finding in report.findings] == ["PME_PLAINTEXT_FILE"]
-    keys = [group.example.footer_key.master_key for group in report.groups if group.example.footer_key]
-    assert sorted(map(str, keys)) == ["footer", "other"]
-
-
-def test_inspect_shows_the_new_keys_after_a_rotation(
-    spark: SparkSession, keys: pme.Keystore, enc: pme.Encryption, target: str
-) -> None:
-    people(spark).coalesce(1).write.format("pme-parquet").options(**enc.options()).save(target)
-    pme.rotate(spark, target, kms=keys, master_keys={"footer": "other"}, key_material="external")
-    report = pme.inspect(target)
-    [file] = report.files
-    assert (report.findings, file.footer) == ((), "encrypted")
-    assert file.footer_key
-    assert (file.footer_key.master_key, file.footer_key.material) == ("other", "external")
 
 
 def test_a_fifo_in_place_of_key_material_is_refused_and_nothing_waits(

@@ -10,7 +10,7 @@ from tests.interop import hive_serde_job
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 ROWS = sorted(repr((at, f"ssn-{at}", at * 1.5)) for at in range(40))
 ENCRYPTED = "b'PARE' b'PARE'"

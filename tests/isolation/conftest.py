@@ -1,9 +1,7 @@
-"""Two keystores with equal key names, a table under each, and a reader with few keys."""
+"""Two keystores with equal key names, and a table under each."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -12,7 +10,6 @@ import pme_parquet as pme
 from tests.support.session import ALIASES, PASSWORD_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -55,32 +52,3 @@ def left(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Side:
 @pytest.fixture(scope="module")
 def right(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Side:
     return side(spark, "right", tmp_path_factory.mktemp("right"))
-
-
-class Shared(NamedTuple):
-    """A table whose readers hold different sets of its keys."""
-
-    path: str
-    root: Path
-
-    def options(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the options of a reader that has only the keys of these names."""
-        held = sorted(names)
-        listed = self.root / "-".join(held)
-        keys = {name: hashlib.sha256(f"isolation {name}".encode()).digest() for name in held}
-        listed.write_text("".join(f"{name}={base64.b64encode(key).decode()}\n" for name, key in keys.items()))
-        return pme.Static(pme.file(str(listed))).options()
-
-    def read(self, spark: SparkSession, *names: str) -> DataFrame:
-        return spark.read.format("pme-parquet").options(**self.options(names)).load(self.path)
-
-
-@pytest.fixture(scope="module")
-def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shared:
-    root = tmp_path_factory.mktemp("shared")
-    table = Shared(str(root / "table"), root)
-    options = table.options(["footer", "pii", "pay"]) | {"footerKey": "footer", "columnKeys": "pii: ssn; pay: salary"}
-    rows = [(number, f"ssn-{number}", number * 0.5) for number in range(20)]
-    frame = spark.createDataFrame(rows, SCHEMA).repartition(2)
-    frame.write.format("pme-parquet").options(**options).save(table.path)
-    return table

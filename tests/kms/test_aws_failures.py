@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.support.kms.aws_server import AwsServer
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.nightly
+
 # Of the SDK.
 ATTEMPTS = 3
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def held() -> dict[str, VaultKey]:

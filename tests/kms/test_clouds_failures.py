@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.kms.clouds import encryption, reading
 from tests.support.expect import refused, save, untouched
 from tests.support.kms.access import KEYS, read, rows
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.kms.cloud_server import CloudServer
+
+pytestmark = pytest.mark.nightly
 
 MOST_ATTEMPTS = 6
 EXPIRED = Answer(401, {"error": {"code": "Unauthorized", "status": "UNAUTHENTICATED"}})

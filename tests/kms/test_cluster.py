@@ -17,7 +17,7 @@ from tests.support.session import PASSWORD
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
 WARNING = b"does not encrypt. Set spark.authenticate=true"
 DRIVER = "driver"
@@ -150,6 +150,7 @@ def test_unencrypted_rpc_is_reported_once(cluster: Cluster) -> None:
     assert b"spark.network.crypto.enabled=true" in line
 
 
+@pytest.mark.nightly
 def test_with_encrypted_rpc_everything_works_without_a_warning(protected: Cluster) -> None:
     assert warnings(protected) == []
     assert {name: protected.seen[name]["text"] for name in ["few", *FEW]} == dict.fromkeys(["few", *FEW], "")
@@ -182,6 +183,7 @@ def test_no_password_token_or_master_key_is_shown(cluster: Cluster) -> None:
     assert places(cluster.shown(), SECRETS) == []
 
 
+@pytest.mark.nightly
 def test_nor_is_one_where_rpc_is_encrypted(protected: Cluster) -> None:
     assert places(protected.shown(), SECRETS) == []
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
 PUSH_DOWN = "spark.sql.parquet.aggregatePushdown"
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from tests.support.kms.access import Transit
 
+pytestmark = pytest.mark.rows(2)
+
 every_scan = pytest.mark.parametrize("scan", ["v1", "v2"])
 every_mode = pytest.mark.parametrize("mode", ["null", "drop"])
 

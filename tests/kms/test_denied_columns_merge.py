@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 CATALOG = "row_level"
 BEFORE = [(3, "ssn-3"), (7, "ssn-8"), (99, None)]
 MERGE = "MERGE INTO {target} t USING {seen} s ON "

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
 FILTER_FIRST = "io.pmeparquet.test.filterFirst"
 CACHE_LIFETIME = "parquet.encryption.cache.lifetime.seconds"

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.rows(2)
+
 VIEW = "denied_rows"
 
 # A call of each generator over a refused column, as it is written in SELECT.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture
 def gcp() -> Iterator[GcpServer]:

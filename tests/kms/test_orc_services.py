@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from tests.kms.cloud_server import CloudServer
 
+pytestmark = pytest.mark.nightly
+
 COLUMN_KEYS = orc.text(COLUMNS)
 FILES = 3
 

@@ -146,6 +146,7 @@ def said(code: str, directory: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("before", ["", CONNECT], ids=["no session", "connect"])
 def test_without_a_driver_in_the_process_there_is_a_clear_error(tmp_path: Path, before: str) -> None:
     if before:

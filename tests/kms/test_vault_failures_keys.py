@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from tests.support.kms.transit_server import TransitServer
 
+pytestmark = pytest.mark.nightly
+
 
 def test_a_key_that_the_token_may_not_use_is_denied(
     spark: SparkSession, server: TransitServer, frame: DataFrame, table: str, target: str, tmp_path: Path

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tests.support.kms.access import Transit
     from tests.support.kms.transit_server import TransitServer
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture
 def second(server: TransitServer, frame: DataFrame, tmp_path: Path) -> str:

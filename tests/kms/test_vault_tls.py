@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from tests.support.kms.transit_key import TransitKey
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture
 def trusted(authority: Authority, held: dict[str, TransitKey]) -> Iterator[TransitServer]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 WINDOW = 16
 VALUES = [canary for canary in PROTECTED if str(canary).startswith("canary-") and canary != "canary-comment"]
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Source
 
+pytestmark = pytest.mark.rows(2)
+
 BY_COLUMN = {**EVERYWHERE, "columnKeys": COLUMN_KEYS, "unlistedColumns": "plaintext"}
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="executors are found as Linux shows processes"),
+    pytest.mark.all_rows,
+    pytest.mark.oldest,
 ]
 
 Found = dict[str, dict[str, int]]

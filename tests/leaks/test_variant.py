@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Source
 
-pytestmark = pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Variant came with Spark 4.0")
+pytestmark = [pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Variant came with Spark 4.0"), pytest.mark.rows(2)]
 
 PLAIN = {"compression": "uncompressed", "unlistedColumns": "plaintext"}
 SHREDDING = {

@@ -19,7 +19,7 @@ from tests.support.processes import result_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 WRAPPING = {orc.PII: "w-pii", orc.PAY: "w-pay"}
 

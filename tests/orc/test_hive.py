@@ -13,7 +13,7 @@ from tests.support.session import SPARK_VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 PEOPLE = sorted(repr((at, f"ssn-{at}", at * 1.5)) for at in range(40))
 VISITS = sorted(repr((at, f"ssn-{at}", at * 1.5, f"d{at % 2}")) for at in range(40))

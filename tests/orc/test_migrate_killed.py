@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.nightly
+
 STOPS, HALTS = 30, 5
 SECRETS = ["name-", "ssn-", "street-", "tag-"]
 

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = [
+    pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    pytest.mark.nightly,
+]
 
 BUCKET = "orc-tables"
 SECRETS = (b"name-", b"ssn-", b"street-", b"tag-")

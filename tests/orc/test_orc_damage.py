@@ -129,6 +129,7 @@ def findings(path: Path, content: bytes) -> list[tuple[str, str]]:
     return [(one.condition, one.message) for one in pme.inspect(path).findings]
 
 
+@pytest.mark.rows(12)
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_tail_is_a_finding(tmp_path: Path, name: str) -> None:
     content, why = DAMAGED[name]
@@ -138,6 +139,7 @@ def test_a_damaged_tail_is_a_finding(tmp_path: Path, name: str) -> None:
     assert why in message_
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_is_not_known_is_named(tmp_path: Path, name: str) -> None:
     content, why = UNKNOWN[name]
@@ -145,6 +147,7 @@ def test_what_is_not_known_is_named(tmp_path: Path, name: str) -> None:
     assert (condition, why in message_) == ("PME_UNSUPPORTED", True), message_
 
 
+@pytest.mark.rows(4)
 @pytest.mark.parametrize("name", KEYS)
 def test_a_local_key_that_cannot_be_used_is_a_finding_and_the_rest_is_shown(tmp_path: Path, name: str) -> None:
     encrypted, why = KEYS[name]
@@ -165,6 +168,7 @@ def test_a_long_footer_is_read(tmp_path: Path) -> None:
     assert findings(tmp_path / "a.orc", framed(footer() + message((99, bytes(1 << 20))))) == []
 
 
+@pytest.mark.rows(3)
 @pytest.mark.parametrize(("kind", "theirs"), [("SNAPPY", "snappy"), ("LZ4", "lz4_raw"), ("ZSTD", "zstd")])
 def test_chunks_decompress_as_pyarrow_compresses(kind: str, theirs: str) -> None:
     rng = Random(SEED)  # noqa: S311 no secret
@@ -239,6 +243,7 @@ def bombs() -> dict[str, bytes]:
     }
 
 
+@pytest.mark.rows(9)
 @pytest.mark.parametrize("name", bombs())
 def test_footers_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
     outcome = looked_at(tmp_path, iter([framed(bombs()[name])]))

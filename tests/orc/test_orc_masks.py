@@ -74,11 +74,13 @@ def test_a_mask_of_a_field_replaces_that_of_its_struct_unless_the_struct_is_null
     assert masks_of(tmp_path) == {"person.ssn": None, "person.tags.element": None}
 
 
+@pytest.mark.rows(12)
 @pytest.mark.parametrize(("parameters", "kind", "left"), CASES)
 def test_redact_leaves_what_its_parameters_keep(parameters: tuple[str, ...], kind: str, left: tuple[str, ...]) -> None:
     assert of_mask(Mask("redact", parameters), kind) == left
 
 
+@pytest.mark.rows(6)
 @pytest.mark.parametrize("kind", ["string", "char", "binary", "bigint", "date", "boolean"])
 def test_sha256_leaves_hashes_of_texts_and_bytes_only(kind: str) -> None:
     assert len(of_mask(Mask("sha256", ()), kind)) == (HASHED if kind in {"string", "char", "binary"} else 0)

@@ -12,6 +12,8 @@ from tests.packaging.places import ACCP_WHEEL, MAVEN, SPARK_HOME, artifact, fres
 from tests.support import archive
 from tests.support.session import VERSION
 
+pytestmark = pytest.mark.oldest
+
 CLUSTER = {"spark.master": "local-cluster[1,1,1024]", "spark.executor.memory": "1g"} | archive.OF_EXECUTORS
 
 for_this_machine = pytest.mark.skipif(
@@ -52,6 +54,7 @@ def test_with_the_extra_driver_and_executors_read_with_amazons_provider(python_w
     assert printed == ["AUTO AmazonCorrettoCryptoProvider", "SUM 4950", "NAMED 4950"]
 
 
+@pytest.mark.nightly
 def test_without_the_extra_the_jvms_own_provider_reads_and_amazons_is_refused(python: str, tmp_path: Path) -> None:
     printed = run("provider.py", [str(tmp_path / "t"), "configure"], CLUSTER, python).splitlines()
     assert printed[:2] == ["AUTO SunJCE", "SUM 4950"]
@@ -59,6 +62,7 @@ def test_without_the_extra_the_jvms_own_provider_reads_and_amazons_is_refused(py
     assert "'AmazonCorrettoCryptoProvider'" in printed[2]
 
 
+@pytest.mark.nightly
 @for_this_machine
 def test_amazons_provider_resolves_from_its_coordinate_and_reads(tmp_path: Path) -> None:
     settings = CLUSTER | {

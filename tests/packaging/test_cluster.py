@@ -11,6 +11,8 @@ import pme_parquet as pme
 from tests.packaging.places import KEYS, KEYS_VARIABLE, submit
 from tests.support import archive
 
+pytestmark = pytest.mark.oldest
+
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

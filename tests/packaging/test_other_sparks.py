@@ -12,6 +12,8 @@ import pytest
 import pme_parquet as pme
 from tests.packaging.places import submitted
 
+pytestmark = pytest.mark.nightly
+
 PACKAGE = "org/apache/spark/sql/execution/datasources/parquet"
 READERS = ("SpecificParquetRecordReaderBase", "VectorizedParquetRecordReader")
 

@@ -10,6 +10,8 @@ import pytest
 from tests.packaging.places import IVY, MAVEN, artifact, submit
 from tests.support.session import VERSION
 
+pytestmark = pytest.mark.rows(1)
+
 LINES = ["3.5_2.12", "3.5_2.13", "4.0_2.13"]
 CLOUDS = ["aws", "gcp", "azure"]
 
@@ -18,6 +20,7 @@ def _packages() -> list[str]:
     return ["--packages", f"io.pmeparquet:{artifact()}:{VERSION}"]
 
 
+@pytest.mark.nightly
 def test_the_connector_resolves_from_an_ivy_repository(tmp_path: Path) -> None:
     shutil.copytree(IVY / "local", tmp_path / "ivy" / "local")
     settings = {"spark.jars.ivy": str(tmp_path / "ivy")}

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = [pytest.mark.all_rows, pytest.mark.oldest]
+
 INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tests.support.files.thrift import Struct
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 ROWS = 50
 IS_COMPRESSED = 7
 # PyArrow's name for the codec of a file, and the codec of that file's pages.

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 FIRST = int(os.environ.get("PME_TEST_FIRST_TABLE", "0"))
 # `make test` takes the first of these, as tests/support/sample.py says: 320 cases.
 TABLES = int(os.environ.get("PME_TEST_TABLES", "130"))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 ROWS = {"spark.sql.parquet.enableVectorizedReader": "false"}
 DECODING = "org.apache.parquet.io.ParquetDecodingException"
 

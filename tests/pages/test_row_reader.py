@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import pme_parquet as pme
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 ROWS = 2000
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Pair, Source
 
+pytestmark = pytest.mark.rows(2)
+
 PAGED = {"parquet.page.row.count.limit": "10", "compression": "snappy"}
 VECTORIZED = "spark.sql.parquet.enableVectorizedReader"
 NESTED = "spark.sql.parquet.enableNestedColumnVectorizedReader"

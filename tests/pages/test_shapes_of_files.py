@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 ROWS = 400
 FACTORY = {"parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"}
 SMALL_PAGES: dict[str, Any] = {"data_page_size": 100, "write_batch_size": 10}

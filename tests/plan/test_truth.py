@@ -8,15 +8,16 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import types as t
+from pyspark.sql.functions import lit
 
 import pme_parquet as pme
-from tests.plan import schemas
 from tests.support.canary import find_canaries
 from tests.support.expect import save, untouched
 from tests.support.frames import people
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from tests.support.source import Conf
 
@@ -39,16 +40,74 @@ def written(path: str) -> list[Found]:
     ]
 
 
+NAMES = [
+    "id",
+    "ssn",
+    "Mixed",
+    "with space",
+    "größe",
+    "a.b",
+    "tick`tick",
+    "semi;colon",
+    "st*r",
+    "list",
+    "element",
+    "key",
+]
+LEAVES = [t.IntegerType(), t.StringType(), t.DecimalType(20, 2), t.TimestampType(), t.BinaryType(), t.DoubleType()]
+DEEPEST = 3
+
+
+def random_frame(spark: SparkSession, random: Random) -> DataFrame:
+    """Return a row of nulls: every leaf column is in the file."""
+    struct = _struct(random, 0)
+    columns = [lit(None).cast(field.dataType).alias(field.name) for field in struct]
+    return spark.range(0, 1, 1, 1).select(*columns)
+
+
+def random_keys(random: Random, columns: tuple[pme.PlannedColumn, ...]) -> dict[str, list[str]]:
+    """Return names of some columns, or of structures that contain them, in one of their possible spellings."""
+    chosen = random.sample(columns, k=min(len(columns), random.randint(1, 4)))
+    keys: dict[str, list[str]] = {}
+    for column in chosen:
+        keys.setdefault(random.choice(["pii", "pay"]), []).append(_spelled(random, column))
+    return keys
+
+
+def _spelled(random: Random, column: pme.PlannedColumn) -> str:
+    top = column.name.split(".", maxsplit=1)[0] if "`" not in column.name else column.name
+    plain = "`" not in column.name
+    ways = [column.name, column.name, column.name.upper(), top]
+    ways += [column.path, f"{top[:2]}*", f"{column.name}x"] if plain else []
+    return random.choice(ways)
+
+
+def _type(random: Random, depth: int) -> t.DataType:
+    nested = random.random() < 0.5 and depth < DEEPEST
+    if not nested:
+        return random.choice(LEAVES)
+    kind = random.choice(["struct", "array", "map"])
+    if kind == "struct":
+        return _struct(random, depth + 1)
+    value = _type(random, depth + 1)
+    return t.ArrayType(value) if kind == "array" else t.MapType(random.choice(LEAVES[:2]), value)
+
+
+def _struct(random: Random, depth: int) -> t.StructType:
+    names = random.sample(NAMES, k=random.randint(1, 5))
+    return t.StructType([t.StructField(name, _type(random, depth)) for name in names])
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_each_leaf_column_gets_the_key_of_the_plan(
     spark: SparkSession, enc: pme.Encryption, tmp_path: Path, seed: int
 ) -> None:
     random = Random(seed)  # noqa: S311 the same in every run
-    frame = schemas.frame(spark, random)
+    frame = random_frame(spark, random)
     readable = replace(enc, plaintext_footer=True)
     columns = pme.plan(frame, readable).columns
     for attempt in range(4):
-        keys = schemas.column_keys(random, columns)
+        keys = random_keys(random, columns)
         unlisted = random.choice(["footerKey", "plaintext"])
         tried = replace(readable, column_keys=keys, unlisted_columns=unlisted)  # type: ignore[arg-type]
         plan, target = pme.plan(frame, tried), str(tmp_path / str(attempt))

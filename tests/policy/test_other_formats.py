@@ -26,7 +26,7 @@ DRIVER = "org.apache.derby." + ("jdbc.EmbeddedDriver" if SPARK_VERSION < (4, 0) 
 def test_a_write_of_another_format_is_refused_in_the_words_of_python(
     spark: SparkSession, enc: pme.Encryption, target: str
 ) -> None:
-    with refused(BAD, "options of pme-parquet (footerKey", "pme.write"):
+    with refused(BAD, "pme-parquet options (footerKey", "pme.write"):
         spark.range(3).write.options(**enc.options()).parquet(target)
 
 

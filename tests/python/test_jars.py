@@ -8,6 +8,8 @@ import pme_parquet as pme
 from pme_parquet._spark import connector
 from tests.support.session import EXTENSION
 
+pytestmark = pytest.mark.all_rows
+
 NAMES = [
     "pme-parquet-spark-3.5_2.12-0.1.0.jar",
     "pme-parquet-spark-3.5_2.13-0.1.0.jar",

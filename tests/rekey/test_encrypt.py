@@ -122,6 +122,7 @@ def test_a_table_is_not_decrypted_without_its_keys(
     assert left(tmp_path) == ["encrypted", "plain"]
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("what", ["encrypt", "decrypt"])
 def test_over_spark_connect_copies_say_why_they_cannot_run(what: str) -> None:
     arguments = (ENC,) if what == "encrypt" else (TEST_KMS,)

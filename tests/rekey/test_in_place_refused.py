@@ -145,6 +145,7 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.rows(1)
 @pytest.mark.parametrize("case", ARGUMENTS)
 def test_arguments_that_contradict_each_other_are_refused(case: str) -> None:
     arguments, mention = ARGUMENTS[case]

@@ -50,11 +50,11 @@ def test_keys_of_the_usage_have_a_row_with_their_columns(tmp_path: Path) -> None
 def test_key_lengths_and_the_kms_are_shown(tmp_path: Path) -> None:
     protection = replace(GOOD.protection, master_key_bits={"footer": 256})
     uses = tuple(replace(one, data_key_bits=(256,)) for one in GOOD.uses)
-    told = " ".join(summary(checked(replace(GOOD, protection=protection, uses=uses).write(tmp_path))))
-    assert "Master keys are in: a KMS." in told
-    assert "Data keys: 128 or 256 bits; key-encryption keys: 256 bits; master keys: 256 bits." in told
-    told = " ".join(summary(checked(GOOD.write(tmp_path))))
-    assert "Data keys: 128 bits; key-encryption keys: 256 bits; master keys: not visible." in told
+    shown = " ".join(summary(checked(replace(GOOD, protection=protection, uses=uses).write(tmp_path))))
+    assert "Master keys are in: a KMS." in shown
+    assert "Data keys: 128 or 256 bits; key-encryption keys: 256 bits; master keys: 256 bits." in shown
+    shown = " ".join(summary(checked(GOOD.write(tmp_path))))
+    assert "Data keys: 128 bits; key-encryption keys: 256 bits; master keys: not visible." in shown
 
 
 def test_a_column_without_a_key_is_found_once(tmp_path: Path) -> None:
@@ -83,12 +83,12 @@ def test_files_that_have_other_columns_are_not_called_the_same(tmp_path: Path) -
     assert len(page.table("Files by protection of their columns").rows) == 1 + 2
 
 
-@pytest.mark.parametrize(("key", "told"), [("footer", "footer key footer"), (None, "readable")])
-def test_a_column_under_several_keys_is_a_difference(tmp_path: Path, key: str | None, told: str) -> None:
+@pytest.mark.parametrize(("key", "shown"), [("footer", "footer key footer"), (None, "readable")])
+def test_a_column_under_several_keys_is_a_difference(tmp_path: Path, key: str | None, shown: str) -> None:
     protection = replace(GOOD.protection, groups=(alike("a", salary="pii"), alike("b", salary=key)))
     page = checked(replace(GOOD, protection=protection).write(tmp_path))
     assert "in the same way" not in page.text
-    way = told if key is None else f"encrypted with {told}"
+    way = shown if key is None else f"encrypted with {shown}"
     assert f"Column salary is {way} in 1 file, encrypted with key pii in 1 file." in page.text
     assert "! Attention Files are protected in different ways" in " ".join(summary(page))
 
@@ -98,9 +98,9 @@ def test_letter_case_hides_no_readable_column_and_repeats_none(
     tmp_path: Path, *, case_sensitive: bool, findings: int
 ) -> None:
     message = "it is not encrypted in 1 file, but is encrypted in 1 file."
-    told = Problem("b", "column SALARY", "PME_PLAINTEXT_FILE", message, "verification", "SALARY")
+    shown = Problem("b", "column SALARY", "PME_PLAINTEXT_FILE", message, "verification", "SALARY")
     protection = Protection((alike("a", salary="pii"), alike("b", salary=None)), None, {}, case_sensitive)
-    page = checked(replace(GOOD, problems=(told,), protection=protection).write(tmp_path))
+    page = checked(replace(GOOD, problems=(shown,), protection=protection).write(tmp_path))
     assert len(page.table("Findings").rows[1:]) == findings
 
 

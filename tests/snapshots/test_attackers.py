@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Row, SparkSession
 
+pytestmark = pytest.mark.rows(4)
+
 BROKEN = "PME_NOT_AUTHENTIC"
 DAMAGED = "PME_SNAPSHOT_DAMAGED"
 BY_VERIFY = "by verify"
@@ -393,6 +395,7 @@ def test_an_older_table_is_noticed_by_its_version_only(attacked: Attacked) -> No
     assert attacked.read(minSnapshot="2") == (NO if can_seal else NOT_AUTHENTIC)
 
 
+@pytest.mark.rows(2)
 @both
 @pytest.mark.parametrize("holder", ["outsider"])
 def test_a_session_that_has_read_a_table_notices_an_older_one(attacked: Attacked) -> None:
@@ -473,6 +476,7 @@ def untagged(spark: SparkSession, keyring: Keyring, tmp_path_factory: pytest.Tem
     return made
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("signed", [False, True], ids=["hmac", "signature"])
 def test_an_altered_page_without_a_tag_is_found_by_verify(
     spark: SparkSession,

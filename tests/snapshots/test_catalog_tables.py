@@ -142,18 +142,6 @@ def test_a_partition_at_another_place_is_refused(
         read(ours)
 
 
-def test_a_partition_that_the_catalog_gets_at_another_place_is_refused(
-    spark: SparkSession, ours: Source, tmp_path: Path
-) -> None:
-    directory = create(ours, "PARTITIONED BY (country)")
-    seal(spark, ours.path)
-    elsewhere = tmp_path / "elsewhere"
-    shutil.copytree(directory / "country=fr", elsewhere)
-    spark.sql(f"ALTER TABLE {ours.table} ADD PARTITION (country = 'xx') LOCATION '{elsewhere}'")
-    with refused(MISMATCH, "outside the table's directory"):
-        read(ours)
-
-
 def test_a_partition_that_the_catalog_dropped_is_not_missed(spark: SparkSession, ours: Source) -> None:
     create(ours, "PARTITIONED BY (country)")
     seal(spark, ours.path)

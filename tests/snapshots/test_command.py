@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from io import StringIO
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -110,8 +112,8 @@ def test_seal_prints_what_was_sealed(stub: Stub) -> None:
     counts = "12 files (1 added, 0 removed, 2 replaced), 1,000 rows, 120.6 KiB"
     assert done.out.splitlines()[0].startswith(f"people: version 2: {counts}; sealed")
     assert "\x1b" not in done.out
-    given = ("index", "index_keys", "signing", "verify_key", "location", "expect")
-    assert [stub.arguments[name] for name in given] == [None] * 6
+    unset = ("index", "index_keys", "signing", "verify_key", "location", "expect")
+    assert [stub.arguments[name] for name in unset] == [None] * 6
     document = run("seal", "people", "--json").document
     assert (document["path"], document["version"], document["digest"]) == ("people", 2, "ab" * 32)
 
@@ -122,7 +124,7 @@ def test_indexes_have_the_settings_of_python_by_default(stub: Stub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--bloom-fpp", "0.1"], "[PME_BAD_OPTION] --bloom-fpp: there is no --bloom. Add --bloom COL, or remove this"),
         (
@@ -143,7 +145,41 @@ def test_indexes_have_the_settings_of_python_by_default(stub: Stub) -> None:
         ),
     ],
 )
-def test_unusable_indexes_exit_with_2_and_nothing_is_sealed(stub: Stub, arguments: list[str], said: str) -> None:
+def test_unusable_indexes_exit_with_2_and_nothing_is_sealed(stub: Stub, arguments: list[str], message: str) -> None:
     done = run("seal", "people", *arguments)
     assert (done.code, done.out, stub.asked) == (2, "", [])
-    assert done.err.startswith(said)
+    assert done.err.startswith(message)
+
+
+class Terminal(StringIO):
+    """A stream at which somebody sits."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("typed", "expect"), [("y\n", "2:ab"), (" YES\n", "2:ab"), ("n\n", None), ("\n", None)])
+def test_at_a_terminal_seal_shows_the_changes_and_asks(
+    stub: Stub, monkeypatch: pytest.MonkeyPatch, typed: str, expect: str | None
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def changes(spark: object, path: str, **more: Any) -> list[str]:
+        assert spark is stub
+        asked.append(more | {"path": path})
+        return ["2:ab", "added: part-\x1b[2J.parquet", "removed: part-1.parquet"]
+
+    terminal = Terminal()
+    monkeypatch.setattr("pme_parquet._operations.sealing.changes_to_seal", changes)
+    monkeypatch.setattr("pme_parquet._cli.sealing.sys", SimpleNamespace(stdin=Terminal(typed), stderr=terminal))
+    assert run("seal", "people", "--signing-key", "signer").code == 0
+    assert asked == [{"path": "people", "options": {}, "signing": "signer", "verify_key": None, "location": None}]
+    assert terminal.getvalue().splitlines() == [
+        "people: a seal vouches for all files. Since the version before, if there is one:",
+        r"added: part-\x1b[2J.parquet",
+        "removed: part-1.parquet",
+        "Seal 2 changes? [y/N] ",
+    ]
+    assert stub.arguments["expect"] == expect
+    assert run("seal", "people", "--expect", "3").code == 0
+    assert len(asked) == 1

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.rows(2)
+
 ALL = bool(os.environ.get("PME_TEST_ALL"))
 TABLES, CONDITIONS = (60, 34) if ALL else (12, 12)
 FEW, MOST, FILES = 20, 120, 6

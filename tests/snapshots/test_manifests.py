@@ -30,6 +30,8 @@ from tests.support.files.manifests import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.rows(1)
+
 WHOLE = manifest(content())
 CONTENT, SEAL = WHOLE.split(b"\n")[:2]
 

@@ -21,4 +21,7 @@ __all__ = [
     "test_writes_and_reads",
 ]
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = [
+    pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    pytest.mark.all_rows,
+]

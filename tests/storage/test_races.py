@@ -21,4 +21,5 @@ __all__ = [
 pytestmark = [
     ONLY_ALL,
     pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    pytest.mark.all_rows,
 ]

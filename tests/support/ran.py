@@ -1,6 +1,6 @@
-"""Records what each process of `make test` runs, and checks that every test runs in one of them.
+"""Records what each process of `make test` runs and how long it takes, and checks that every test runs in one of them.
 
-A test whose rule leaves it to `make test-all` does not count.
+A test that is marked ``nightly`` does not count.
 
 ``python -m tests.support.ran 3.5.9 4.3.0`` prints a table and fails if a test runs in none.
 """
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests.support import sample
+from tests.support import selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,53 +26,76 @@ SKIPPED = -1
 # The number of rows of each test that run in a process, or that all of them are skipped there.
 Rows = dict[str, int]
 
+# The seconds of each folder's tests in this process, with their fixtures.
+_seconds: defaultdict[str, float] = defaultdict(float)
+
 
 def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item], process: str) -> None:
     """Write what this process runs to `target/tests`."""
     rows: Rows = {}
     skipped: dict[str, bool] = {}
     for item in items:
-        name = sample.name(item)
-        if sample.rule(name) is sample.LEFT:
+        if selection.is_nightly(item):
             continue
-        skipped[name] = skipped.get(name, True) and sample.is_skipped(item)
+        name = selection.name(item)
+        skipped[name] = skipped.get(name, True) and selection.is_skipped(item)
         rows[name] = rows.get(name, 0) + (item in kept)
     FOLDER.mkdir(parents=True, exist_ok=True)
     counted = {name: SKIPPED if skipped[name] else count for name, count in rows.items()}
     (FOLDER / f"{process}.json").write_text(json.dumps(counted, indent=1))
 
 
+def add_seconds(report: pytest.TestReport) -> None:
+    """Add the time of a test, or of its fixtures, to that of its folder."""
+    _seconds[folder_of(report.nodeid)] += report.duration
+
+
+def write_seconds(process: str) -> None:
+    """Write the seconds of each folder to `target/tests`."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / f"{process}-seconds.json").write_text(json.dumps(_seconds, indent=1))
+
+
+def folder_of(test: str) -> str:
+    """Return the folder of a test below `tests`."""
+    return test.split("/")[1]
+
+
 def forgotten(found: list[Rows]) -> list[str]:
-    """Return the tests that no process runs, although one could. A process need not list what it does not run."""
+    """Return the tests that no process runs, although one could."""
     names = {name for rows in found for name in rows}
     counts = {name: [rows.get(name, SKIPPED) for rows in found] for name in names}
     return sorted(name for name, some in counts.items() if max(some) == 0)
 
 
-def table(headings: list[str], found: list[Rows]) -> str:
-    """Return how many tests of each folder each process runs, and how many of their rows."""
-    folders = sorted({name.split("/")[1] for rows in found for name in rows})
-    lines = ["".join([f"{'tests (rows)':14}", *(f"{heading:>14}" for heading in headings)])]
+def table(headings: list[str], found: list[Rows], seconds: list[dict[str, float]]) -> str:
+    """Return how many rows of each folder's tests each process ran, and in how many seconds."""
+    folders = sorted({folder_of(name) for rows in found for name in rows})
+    lines = ["".join([f"{'rows (seconds)':14}", *(f"{heading:>14}" for heading in headings)])]
     for folder in [*folders, ""]:
         line = f"{folder or 'all':14}"
-        for rows in found:
-            run = Counter(
-                {name: count for name, count in rows.items() if name.startswith(f"tests/{folder}") and count > 0}
-            )
-            line += f"{f'{len(run)} ({run.total()})':>14}"
+        for rows, took in zip(found, seconds, strict=True):
+            count = sum(max(rows[name], 0) for name in rows if folder in {"", folder_of(name)})
+            spent = took.get(folder, 0) if folder else sum(took.values())
+            line += f"{f'{count} ({spent:.0f})':>14}"
         lines.append(line)
     return "\n".join(lines)
 
 
 def main(versions: list[str]) -> int:
     """Print what ran in each process; return 1 if a test ran in none. The versions are those of the two Sparks."""
-    found = [json.loads((FOLDER / f"{process}.json").read_text()) for process in sample.PROCESSES]
-    sys.stdout.write(f"{table([*versions, sample.BESIDE], found)}\n")
+    found: list[Rows] = [_read(process) for process in selection.PROCESSES]
+    seconds: list[dict[str, float]] = [_read(f"{process}-seconds") for process in selection.PROCESSES]
+    sys.stdout.write(f"{table([*versions, selection.BESIDE], found, seconds)}\n")
     missed = forgotten(found)
     if missed:
         names = "".join(f"  {name}\n" for name in missed)
-        sys.stdout.write(f"These tests ran in no process. Change their rule in tests/support/sample.py:\n{names}")
+        sys.stdout.write(f"These tests ran in no process, although none of them is marked `nightly`:\n{names}")
     return 1 if missed else 0
+
+
+def _read(name: str) -> Any:
+    return json.loads((FOLDER / f"{name}.json").read_text())
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
+pytestmark = pytest.mark.all_rows
+
 STATIC = {"spark.sql.adaptive.enabled": "false"}
 
 

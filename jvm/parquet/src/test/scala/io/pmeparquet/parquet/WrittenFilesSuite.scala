@@ -19,8 +19,8 @@ import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.options.{Level, OptionValues, Settings}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.file.SplitReader
-import io.pmeparquet.parquet.storage.{ListedFile, OwnFiles}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
+import io.pmeparquet.parquet.storage.{ListedFile, OwnFiles}
 
 /** For tests of what happens to a file: files that parquet-java writes under our keys, each in a directory of its own. */
 abstract class WrittenFilesSuite extends FunSuite {

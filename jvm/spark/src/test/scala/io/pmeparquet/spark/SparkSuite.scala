@@ -12,8 +12,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.sql.{DataFrame, DataFrameReader, SparkSession}
 
-import io.pmeparquet.{Refusals, Sha256}
 import io.pmeparquet.testkit.{QuickLocalFileSystem, TestKms}
+import io.pmeparquet.Sha256
 
 /** Tests that need Spark. All suites of a run share one Spark; each test has its own session and directory. */
 abstract class SparkSuite extends FunSuite with Refusals {
@@ -30,17 +30,16 @@ abstract class SparkSuite extends FunSuite with Refusals {
   protected def target: String = directory.resolve("table").toString
 
   override def beforeEach(context: BeforeEach): Unit = {
-    made = Some(Files.createTempDirectory("pme-spark"))
+    made = Some(Files.createTempDirectory(SparkSuite.scratch, "test"))
     session = Some(SparkSuite.shared.newSession())
     SparkSession.setActiveSession(spark)
   }
 
   override def afterEach(context: AfterEach): Unit = {
-    spark.catalog.listTables().collect().foreach { table =>
-      spark.sql(s"DROP ${if (table.isTemporary) "VIEW" else "TABLE"} IF EXISTS `${table.name}`")
-    }
+    // Sessions share the catalog. It drops views as well.
+    val catalog = SparkSuite.shared.sessionState.catalog
+    catalog.listTables("default").foreach(catalog.dropTable(_, ignoreIfNotExists = true, purge = true))
     SparkSession.clearActiveSession()
-    SparkSuite.delete(directory)
   }
 
   /** The KMS of most tests, which knows every key but those whose names begin with `denied`, `missing` or `down`. */
@@ -96,11 +95,21 @@ abstract class SparkSuite extends FunSuite with Refusals {
   protected def setOptions(options: Map[String, String]): Unit =
     set(options.map { case (name, value) => s"spark.datasource.${SparkSuite.Format}.$name" -> value })
 
+  /** Sets Hadoop's configuration of the Spark context, which all sessions share, during the block. */
+  protected def inHadoop[A](settings: (String, String)*)(block: => A): A = {
+    val conf = spark.sparkContext.hadoopConfiguration
+    settings.foreach { case (name, value) => conf.set(name, value) }
+    try block
+    finally settings.foreach { case (name, _) => conf.unset(name) }
+  }
+
   /** Fails if the block changes anything below a path. */
   protected def untouched[A](path: String = target)(block: => A): A = {
     val place = directory.resolve(path)
-    def content =
-      (Files.exists(place), SparkSuite.under(place).map(file => file -> Files.readAllBytes(file).toSeq))
+    // Checksums: what differs is shown.
+    def content = Files.exists(place) -> SparkSuite.under(place).map { file =>
+      file.toString -> Sha256.ofBytes(Files.readAllBytes(file)).map("%02x".format(_)).mkString
+    }
     val before = content
     try block
     finally assertEquals(content, before)
@@ -110,10 +119,16 @@ abstract class SparkSuite extends FunSuite with Refusals {
 object SparkSuite {
   val Format = "pme-parquet"
 
+  /** For the files of all tests. */
+  private lazy val scratch = Files.createTempDirectory("pme-spark")
+
   /** One Spark for all suites of the JVM, which ends with it. */
   lazy val shared: SparkSession = {
-    val scratch = Files.createTempDirectory("pme-spark-run")
-    sys.addShutdownHook(delete(scratch))
+    // A task of a job that has failed may still write, so files stay until Spark ends.
+    sys.addShutdownHook {
+      shared.stop()
+      delete(scratch)
+    }
     // Spark keeps the file system that it finds. Hadoop's own starts a process for each change of permissions.
     val conf = new Configuration()
     conf.set("fs.file.impl", classOf[QuickLocalFileSystem].getName)
@@ -137,14 +152,11 @@ object SparkSuite {
       .getOrCreate()
   }
 
-  /** The files below a path, or the file itself. */
-  private def under(path: Path): Seq[Path] =
-    if (!Files.exists(path)) Nil
-    else {
-      val walk = Files.walk(path)
-      try walk.iterator.asScala.filter(Files.isRegularFile(_)).toList.sorted
-      finally walk.close()
-    }
+  /** The files below a path, or the file itself. They may be deleted meanwhile. */
+  private def under(path: Path): Seq[Path] = Option(path.toFile.listFiles) match {
+    case Some(entries) => entries.toSeq.map(_.toPath).sorted.flatMap(under)
+    case None => Seq(path).filter(Files.isRegularFile(_))
+  }
 
   private def delete(path: Path): Unit =
     if (Files.exists(path)) {

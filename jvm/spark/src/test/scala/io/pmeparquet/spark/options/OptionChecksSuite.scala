@@ -4,8 +4,8 @@ import java.nio.file.Files
 
 import org.apache.spark.sql.DataFrame
 
-import io.pmeparquet.{Condition, Refusals}
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{Refusals, SparkSuite}
+import io.pmeparquet.Condition
 import io.pmeparquet.Condition.{
   BadOption,
   KeyDenied,
@@ -64,7 +64,12 @@ class OptionChecksSuite extends SparkSuite {
       BadOption,
       Seq("keyManagement")
     ),
-    ("a uniform key beside another", named("uniformKey" -> "pii"), BadOption, Seq("uniformKey", "footerKey")),
+    (
+      "a uniform key next to another",
+      named("uniformKey" -> "pii"),
+      BadOption,
+      Seq("uniformKey", "footerKey")
+    ),
     ("a contradiction", named("storeAadPrefix" -> "false"), BadOption, Seq("storeAadPrefix")),
     (
       "a missing provider",

@@ -10,14 +10,6 @@ class PrecedenceSuite extends SparkSuite {
   private val factory = "parquet.crypto.factory.class"
   private val javas = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
 
-  /** Sets Hadoop's configuration of the Spark context, which all sessions share, during the block. */
-  private def inHadoop[A](settings: (String, String)*)(block: => A): A = {
-    val conf = spark.sparkContext.hadoopConfiguration
-    settings.foreach { case (name, value) => conf.set(name, value) }
-    try block
-    finally settings.foreach { case (name, _) => conf.unset(name) }
-  }
-
   /** The master key that the footers of a table name; its columns have no keys of their own. */
   private def footerKey(path: String) =
     """"masterKeyID":"([^"]+)"""".r.findFirstMatchIn(content(files(path).head)).get.group(1)

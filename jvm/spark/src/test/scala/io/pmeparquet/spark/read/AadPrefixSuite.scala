@@ -6,8 +6,8 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.DataFrame
 
-import io.pmeparquet.parquet.AlteredFile
 import io.pmeparquet.spark.admin.TableCopies
+import io.pmeparquet.spark.AlteredFile
 import io.pmeparquet.spark.SparkSuite
 import io.pmeparquet.Condition.{AadPrefix, BadOption, NotAuthentic}
 

@@ -6,8 +6,8 @@ import scala.collection.JavaConverters._
 
 import org.apache.parquet.format.{AesGcmCtrV1, EncryptionAlgorithm}
 
-import io.pmeparquet.parquet.AlteredFile
-import io.pmeparquet.parquet.AlteredFile.{bytes, little, withFooter, TailBytes}
+import io.pmeparquet.spark.AlteredFile
+import io.pmeparquet.spark.AlteredFile.{bytes, little, withFooter, TailBytes}
 import io.pmeparquet.spark.SparkSuite
 import io.pmeparquet.Condition
 import io.pmeparquet.Condition.{AadPrefix, Algorithm, DamagedFile, KeyMetadata, KmsUnavailable, NotAuthentic}

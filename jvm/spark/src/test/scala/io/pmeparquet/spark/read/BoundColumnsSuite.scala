@@ -19,7 +19,7 @@ import io.pmeparquet.Condition.{BadOption, KeyMetadata, PlaintextFile, Unsupport
 
 /** A read that names column keys accepts no file with columns under other keys, and `pme_verify` finds such files. */
 class BoundColumnsSuite extends SparkSuite {
-  private val alone = kms + ("footerKey" -> "footer")
+  private val ofFooter = kms + ("footerKey" -> "footer")
   private val ways = Seq(
     Map("scan" -> "v1"),
     Map("scan" -> "v2"),
@@ -28,35 +28,35 @@ class BoundColumnsSuite extends SparkSuite {
   )
 
   // Files that somebody with the footer's key, or without any column key, may write: each with the columns that
-  // `pme_verify` finds, and with what is found and required.
+  // `pme_verify` finds, where null is the footer, and with what is found and required.
   private val planted: Seq[(String, Map[String, String], Set[String], Seq[String])] = Seq(
     (
       "the footer's key for all",
-      alone,
+      ofFooter,
       Set("ssn", "salary"),
       Seq("column 'ssn'", "the footer's key, 'footer'", "requires key 'pii'")
     ),
     (
       "a readable footer",
-      alone + ("plaintextFooter" -> "true"),
+      ofFooter + ("plaintextFooter" -> "true"),
       Set("ssn", "salary"),
       Seq("column 'ssn'", "'footer'", "'pii'")
     ),
     (
       "external key material",
-      alone + ("keyMaterial" -> "external"),
+      ofFooter + ("keyMaterial" -> "external"),
       Set("ssn", "salary"),
       Seq("column 'ssn'", "'footer'", "'pii'")
     ),
     (
       "a plaintext column",
-      alone ++ Map("columnKeys" -> "pii: ssn; footer: id", "unlistedColumns" -> "plaintext"),
+      ofFooter ++ Map("columnKeys" -> "pii: ssn; footer: id", "unlistedColumns" -> "plaintext"),
       Set("salary"),
       Seq("column 'salary'", "is plaintext", "columnKeys requires key 'pay'")
     ),
     (
       "another column's key",
-      alone + ("columnKeys" -> "pii: ssn, salary"),
+      ofFooter + ("columnKeys" -> "pii: ssn, salary"),
       Set("salary"),
       Seq("column 'salary'", "encrypted with key 'pii'", "columnKeys requires key 'pay'")
     ),
@@ -129,12 +129,12 @@ class BoundColumnsSuite extends SparkSuite {
 
   for ((query, run) <- queries)
     test(s"a planted file is refused by every query: $query") {
-      val file = plant(alone)
+      val file = plant(ofFooter)
       refused(KeyMetadata, file, "'pii'")(run())
     }
 
   test("a planted file is not copied") {
-    val file = plant(alone)
+    val file = plant(ofFooter)
     untouched(s"$target-copy") {
       refused(KeyMetadata, file, "'pii'") {
         TableCopies.rekey(
@@ -170,7 +170,7 @@ class BoundColumnsSuite extends SparkSuite {
     }
 
   test("a file written before a column was added is read") {
-    write(people.drop("salary"), alone + ("columnKeys" -> "pii: ssn"))
+    write(people.drop("salary"), ofFooter + ("columnKeys" -> "pii: ssn"))
     people.write.format("pme-parquet").options(keys).mode("append").save(target)
     assertEquals(load().where("salary IS NULL").count(), 40L)
   }
@@ -184,7 +184,7 @@ class BoundColumnsSuite extends SparkSuite {
     refused(KeyMetadata, "column 'id'", "'footer'", "unlistedColumns=error") {
       load(Map("unlistedColumns" -> "error")).collect()
     }
-    refused(KeyMetadata, "salary", "'pay'")(reader(alone + ("columnKeys" -> "pii: ssn")).load(target))
+    refused(KeyMetadata, "salary", "'pay'")(reader(ofFooter + ("columnKeys" -> "pii: ssn")).load(target))
     def uniform(key: String) = reader(kms + ("uniformKey" -> key)).load(target).collect()
     refused(KeyMetadata, "column 'ssn'", "encrypted with key 'pii'", "uniformKey requires key 'footer'") {
       uniform("footer")
@@ -196,7 +196,7 @@ class BoundColumnsSuite extends SparkSuite {
   }
 
   test("a planted column in another letter case is the same column") {
-    val file = plant(alone, people.withColumnRenamed("salary", "SALARY").withColumnRenamed("ssn", "sSn"))
+    val file = plant(ofFooter, people.withColumnRenamed("salary", "SALARY").withColumnRenamed("ssn", "sSn"))
     refused(KeyMetadata, file, "column 'sSn'", "'pii'")(load().collect())
   }
 
@@ -241,7 +241,7 @@ class BoundColumnsSuite extends SparkSuite {
     // This field makes readers match maps by position.
     set(Map("spark.sql.parquet.enableVectorizedReader" -> "false"))
     refused(KeyMetadata, "'footer'", "columnKeys requires key 'pii'") {
-      reader(alone + ("columnKeys" -> "pii: m.value")).schema("m MAP<INT, INT>").load(target).collect()
+      reader(ofFooter + ("columnKeys" -> "pii: m.value")).schema("m MAP<INT, INT>").load(target).collect()
     }
   }
 }

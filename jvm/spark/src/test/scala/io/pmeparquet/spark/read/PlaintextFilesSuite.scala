@@ -5,8 +5,7 @@ import java.nio.file.{Files, Path}
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.DataFrame
 
-import io.pmeparquet.parquet.AlteredFile
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{AlteredFile, SparkSuite}
 import io.pmeparquet.Condition.{KeyNotFound, NotAuthentic, PlaintextFile}
 
 /** Plaintext files are refused however they are read, and Spark's settings to skip unreadable files skip none. */

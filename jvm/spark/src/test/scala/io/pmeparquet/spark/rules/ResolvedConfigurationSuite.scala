@@ -18,26 +18,19 @@ class ResolvedConfigurationSuite extends SparkSuite {
   private val named = Map("pme-parquet.footerKey" -> "footer", "pme-parquet.columnKeys" -> "pii: ssn")
   private val namedByJava =
     Map("parquet.encryption.footer.key" -> "footer", "parquet.encryption.column.keys" -> "pii: ssn")
-  private val whole = alone(kms + ("footerKey" -> "footer"))
+  private val whole = forFactory(kms + ("footerKey" -> "footer"))
 
   /** As a user sets them in a running session, where Spark does not take the prefix away. */
   private def late(settings: Map[String, String]) =
     settings.map { case (name, value) => s"spark.hadoop.$name" -> value }
 
-  private def alone(options: Map[String, String]) =
+  private def forFactory(options: Map[String, String]) =
     factory ++ options.map { case (name, value) => s"pme-parquet.$name" -> value }
 
   private def unset(settings: Map[String, String]): Unit = settings.keys.foreach(spark.conf.unset)
 
   private def magic(path: String) =
     files(path).map(file => new String(Files.readAllBytes(file).take(4), UTF_8))
-
-  private def inHadoop[A](settings: Map[String, String])(block: => A): A = {
-    val conf = spark.sparkContext.hadoopConfiguration
-    settings.foreach { case (name, value) => conf.set(name, value) }
-    try block
-    finally settings.keys.foreach(conf.unset)
-  }
 
   private def load(path: String): DataFrame = spark.read.schema(people.schema).parquet(path)
 
@@ -104,7 +97,9 @@ class ResolvedConfigurationSuite extends SparkSuite {
   }
 
   test("settings of Hadoop's own configuration are checked") {
-    inHadoop(named)(refused(BadOption, "pme-parquet.columnKeys", name)(people.write.parquet(target)))
+    inHadoop(named.toSeq: _*)(
+      refused(BadOption, "pme-parquet.columnKeys", name)(people.write.parquet(target))
+    )
     assert(!Files.exists(Paths.get(target)))
   }
 
@@ -161,15 +156,15 @@ class ResolvedConfigurationSuite extends SparkSuite {
   for (skips <- Seq("ignoreCorruptFiles", "ignoreMissingFiles"))
     test(s"a read that would skip refused files fails on the driver: $skips") {
       people.write.options(whole).parquet(target)
-      val byOption = alone(kms)
+      val byOption = forFactory(kms)
       def read(options: Map[String, String]) =
         spark.read.schema(people.schema).options(options).parquet(target)
-      refused(Unsupported, skips)(read(byOption + (skips.toUpperCase -> "true")).collect())
+      refused(Unsupported, skips)(read(byOption + (skips.toUpperCase -> "true")).queryExecution.optimizedPlan)
       set(byOption)
-      refused(Unsupported, skips)(read(Map(skips -> "true")).collect())
+      refused(Unsupported, skips)(read(Map(skips -> "true")).queryExecution.optimizedPlan)
       unset(byOption)
       set(Map(s"spark.sql.files.$skips" -> "true"))
-      refused(Unsupported, skips)(read(byOption).collect())
+      refused(Unsupported, skips)(read(byOption).queryExecution.optimizedPlan)
       // An option overrides the session.
       assertEquals(read(byOption + (skips -> "false")).count(), 40L)
     }
@@ -194,7 +189,7 @@ class ResolvedConfigurationSuite extends SparkSuite {
         unset(wrong)
         val ours = kms + ("footerKey" -> "footer")
         if (right.startsWith("parquet."))
-          inHadoop(wrong)(refused(UnknownOption, s"'$misspelt'", s"'$right'")(write(people, ours)))
+          inHadoop(wrong.toSeq: _*)(refused(UnknownOption, s"'$misspelt'", s"'$right'")(write(people, ours)))
         refused(UnknownOption, s"'$misspelt'")(write(people, ours ++ wrong))
       }
     }

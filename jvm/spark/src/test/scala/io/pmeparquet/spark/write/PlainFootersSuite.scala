@@ -9,8 +9,7 @@ import scala.collection.JavaConverters._
 import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, Util}
 import org.apache.spark.sql.DataFrame
 
-import io.pmeparquet.parquet.AlteredFile
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{AlteredFile, SparkSuite}
 
 /** A signed plaintext footer shows what readers without keys need, and nothing computed from values. */
 class PlainFootersSuite extends SparkSuite {
@@ -20,7 +19,7 @@ class PlainFootersSuite extends SparkSuite {
 
   private val encrypted = Seq("ssn", "salary", "tags.list.element", "person.name")
   private val plain = Seq("id", "note")
-  private val besidePlaintext = Map(
+  private val nextToPlaintext = Map(
     "footerKey" -> "footer",
     "columnKeys" -> "pii: ssn, tags, person; pay: salary",
     "unlistedColumns" -> "plaintext"
@@ -71,9 +70,9 @@ class PlainFootersSuite extends SparkSuite {
 
   for (
     (kind, options, hidden) <- Seq(
-      ("column keys, and plaintext for the rest", besidePlaintext, encrypted),
-      ("AES_GCM_CTR_V1", besidePlaintext + ("algorithm" -> "AES_GCM_CTR_V1"), encrypted),
-      ("direct keys", besidePlaintext + ("keyManagement" -> "direct"), encrypted),
+      ("column keys, and plaintext for the rest", nextToPlaintext, encrypted),
+      ("AES_GCM_CTR_V1", nextToPlaintext + ("algorithm" -> "AES_GCM_CTR_V1"), encrypted),
+      ("direct keys", nextToPlaintext + ("keyManagement" -> "direct"), encrypted),
       (
         "the footer's key for the rest",
         Map("footerKey" -> "footer", "columnKeys" -> "pii: ssn"),

@@ -1,6 +1,8 @@
-package io.pmeparquet
+package io.pmeparquet.spark
 
 import munit.Assertions
+
+import io.pmeparquet.{Condition, PmeException}
 
 /** What every refusal must have: the right condition, a reason and a remedy, and no secret in the text. */
 trait Refusals extends Assertions {

@@ -1,4 +1,4 @@
-package io.pmeparquet.parquet
+package io.pmeparquet.spark
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
 import java.nio.{ByteBuffer, ByteOrder}
