@@ -83,12 +83,13 @@ class ColumnKeysSuite extends FunSuite {
   }
 
   test("a name that matches nothing lists the candidates") {
-    val failed = intercept[PmeException](plan("k: snn"))
-    assertEquals(failed.getCondition(), "PME_UNKNOWN_COLUMN")
-    assert(
-      failed.getMessage.contains("snn") && failed.getMessage.contains("address.street") && failed.getMessage
-        .contains("`odd.name`")
-    )
+    for (name <- Seq("snn", "ssn.last", "addr.*", "`ss*`", "ssn_*")) {
+      val failed = intercept[PmeException](plan(s"k: $name"))
+      assertEquals(failed.getCondition(), "PME_UNKNOWN_COLUMN", name)
+      Seq(name, "address.street", "`odd.name`").foreach(word =>
+        assert(failed.getMessage.contains(word), word)
+      )
+    }
   }
 
   test("a column with two keys is refused") {

@@ -118,9 +118,12 @@ class OptionsSuite extends FunSuite {
 
   test("every option with listed values refuses another one, read or write") {
     PmeOptions.all.filter(_.values.nonEmpty).foreach { option =>
-      val failed = intercept[PmeException](Settings.forRead(values(Map(option.name -> "nonsense"))))
-      assertEquals(failed.getCondition(), "PME_BAD_OPTION")
-      option.values.foreach(value => assert(failed.getMessage.contains(value)))
+      val bad = values(Map("footerKey" -> "f", option.name -> "nonsense"))
+      Seq[() => Any](() => Settings.forRead(bad), () => write(bad)).foreach { run =>
+        val failed = intercept[PmeException](run())
+        assertEquals(failed.getCondition(), "PME_BAD_OPTION", option.name)
+        option.values.foreach(value => assert(failed.getMessage.contains(value)))
+      }
     }
   }
 
@@ -148,6 +151,9 @@ class OptionsSuite extends FunSuite {
   test("a misspelt option names the nearest, and Spark's own options are left alone") {
     Seq(
       "footerKy" -> "footerKey",
+      "columKeys" -> "columnKeys",
+      "unlistedColumn" -> "unlistedColumns",
+      "aadPrefx" -> "aadPrefix",
       "kms.keystore.pth" -> "kms.keystore.path",
       "kms.aws.regoin" -> "kms.aws.region",
       "kmsStuff" -> "kms",

@@ -339,6 +339,7 @@ class ParquetLayerSuite extends FunSuite {
     def withConf(name: String, value: String) = { val c = new Configuration(false); c.set(name, value); c }
     Seq(
       "parquet.summary.metadata.level" -> "ALL",
+      "parquet.summary.metadata.level" -> "COMMON_ONLY",
       "parquet.enable.summary-metadata" -> "true",
       "parquet.writer.version" -> "v2",
       "parquet.writer.version" -> "PARQUET_2_0"

@@ -82,7 +82,10 @@ abstract class SparkSuite extends FunSuite with Refusals {
 
   /** The data files of a table. */
   protected def files(path: String = target): Seq[Path] =
-    SparkSuite.under(directory.resolve(path)).filter(_.getFileName.toString.endsWith(".parquet"))
+    allFiles(path).filter(_.getFileName.toString.endsWith(".parquet"))
+
+  /** All files below a path, of whatever kind. */
+  protected def allFiles(path: String = target): Seq[Path] = SparkSuite.under(directory.resolve(path))
 
   /** Sets what a session sets. */
   protected def set(settings: Map[String, String]): Unit =
@@ -130,8 +133,12 @@ object SparkSuite {
     val conf = new Configuration()
     conf.set("fs.file.impl", classOf[QuickLocalFileSystem].getName)
     FileSystem.get(URI.create("file:///"), conf)
-    SparkSession
-      .builder()
+    val builder = SparkSession.builder()
+    // All suites can run with one reader; if this is unset, each test uses the format's default.
+    sys.env
+      .get("PME_TEST_READER")
+      .foreach(reader => builder.config(s"spark.datasource.$Format.reader", reader))
+    builder
       .master("local[2]")
       .appName("pme-parquet suites")
       .config("spark.sql.extensions", classOf[PmeExtensions].getName)

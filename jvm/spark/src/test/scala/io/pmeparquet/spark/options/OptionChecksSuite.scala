@@ -147,6 +147,9 @@ class OptionChecksSuite extends SparkSuite {
     def check(condition: Condition, words: String*)(options: (String, String)*) =
       refused(condition, words: _*)(reader(kms ++ options).load(target).collect())
     check(UnknownOption, "footerKy", "'footerKey'")("footerKy" -> "footer")
+    check(UnknownOption, "aadPrefx", "'aadPrefix'")("aadPrefx" -> "x")
+    check(UnknownOption, "'kms.keystore.path'")("kms.keystore.pth" -> "x")
+    check(UnknownOption, "kms.")("kms.unheard.of" -> "x")
     check(UnknownOption, "parquet.encryption.column.keys")("parquet.encryption.colum.keys" -> "x")
     check(Unsupported, "cryptoProvider", "NoSuchProvider")("cryptoProvider" -> "NoSuchProvider")
     check(BadOption, "kms.callFrom", "anywhere")("kms.callFrom" -> "anywhere")
@@ -184,6 +187,27 @@ class OptionChecksSuite extends SparkSuite {
       KmsUnavailable,
       Seq("kms.static.keys", "none")
     )
+  }
+
+  test("a key that a KMS does not hold is refused, and so is a keystore that is not there") {
+    val held = footer ++ holding("footer", "pii")
+    for (
+      (lost, word) <- Seq(
+        (held + ("footerKey" -> "fooder"), "'fooder'"),
+        (held + ("columnKeys" -> "pi: ssn"), "'pi'"),
+        (held - "footerKey" + ("uniformKey" -> "uni"), "'uni'")
+      )
+    ) refusedWrite(lost, KeyNotFound, Seq(word))
+    val password = Files.write(directory.resolve("password"), "wrong-horse".getBytes("UTF-8"))
+    val store = Map(
+      "kms" -> "keystore",
+      "kms.keystore.path" -> s"$directory/none.p12",
+      "kms.keystore.password" -> s"file:$password"
+    )
+    refusedWrite(footer ++ store, KmsUnavailable, Seq("none.p12"))
+    write(people, keys)
+    val text = refused(KmsUnavailable, "none.p12")(reader(store).load(target).collect())
+    assert(!text.contains("wrong-horse"), text)
   }
 
   test("static keys that cannot be read are refused, and not repeated") {

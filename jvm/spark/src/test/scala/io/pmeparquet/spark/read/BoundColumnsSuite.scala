@@ -27,37 +27,49 @@ class BoundColumnsSuite extends SparkSuite {
     Map("reader" -> "spark", "scan" -> "v2")
   )
 
-  // Files that somebody with the footer's key, or without any column key, may write: each with what is found and required.
-  private val planted: Seq[(String, Map[String, String], Seq[String])] = Seq(
+  // Files that somebody with the footer's key, or without any column key, may write: each with the columns that
+  // `pme_verify` finds, where null is the footer, and with what is found and required.
+  private val planted: Seq[(String, Map[String, String], Set[String], Seq[String])] = Seq(
     (
       "the footer's key for all",
       ofFooter,
+      Set("ssn", "salary"),
       Seq("column 'ssn'", "the footer's key, 'footer'", "requires key 'pii'")
     ),
-    ("a readable footer", ofFooter + ("plaintextFooter" -> "true"), Seq("column 'ssn'", "'footer'", "'pii'")),
+    (
+      "a readable footer",
+      ofFooter + ("plaintextFooter" -> "true"),
+      Set("ssn", "salary"),
+      Seq("column 'ssn'", "'footer'", "'pii'")
+    ),
     (
       "external key material",
       ofFooter + ("keyMaterial" -> "external"),
+      Set("ssn", "salary"),
       Seq("column 'ssn'", "'footer'", "'pii'")
     ),
     (
       "a plaintext column",
       ofFooter ++ Map("columnKeys" -> "pii: ssn; footer: id", "unlistedColumns" -> "plaintext"),
+      Set("salary"),
       Seq("column 'salary'", "is plaintext", "columnKeys requires key 'pay'")
     ),
     (
       "another column's key",
       ofFooter + ("columnKeys" -> "pii: ssn, salary"),
+      Set("salary"),
       Seq("column 'salary'", "encrypted with key 'pii'", "columnKeys requires key 'pay'")
     ),
     (
       "an unlisted column in plaintext",
       keys + ("unlistedColumns" -> "plaintext"),
+      Set("id"),
       Seq("column 'id'", "is plaintext", "unlistedColumns=footerKey requires the footer's key")
     ),
     (
       "another footer key",
       keys + ("footerKey" -> "other"),
+      Set[String](null),
       Seq("footer", "'other'", "footerKey requires key 'footer'")
     )
   )
@@ -73,14 +85,15 @@ class BoundColumnsSuite extends SparkSuite {
   private def load(options: Map[String, String] = Map.empty): DataFrame =
     reader(keys ++ options).schema(people.schema).load(target)
 
-  for ((kind, options, words) <- planted)
+  for ((kind, options, columns, words) <- planted)
     test(s"a planted file is refused by every reader, and pme_verify finds each column of it once: $kind") {
       val file = plant(options)
       // This column is as it should be.
       for (way <- ways) refused(KeyMetadata, file +: words: _*)(load(way).select("id").collect())
       val found = verify(keys)
       assertEquals(found.map(row => (row._1, row._2)).distinct, Seq(file -> "PME_KEY_METADATA"))
-      assertEquals(found.map(_._3).distinct.size, found.size)
+      assertEquals(found.map(_._3).toSet, columns)
+      assertEquals(found.size, columns.size)
       assert(found.exists(row => words.forall(row._4.contains)), found)
       // A reader that names only the KMS requires no keys; different readable columns are reported all the same.
       val expected = if (kind.contains("plaintext")) Seq("PME_PLAINTEXT_FILE") else Nil

@@ -82,6 +82,7 @@ class PlaintextFilesSuite extends SparkSuite {
     test(s"a plaintext intruder is refused, whatever is selected, and is not skipped: $scan") {
       val intruder = invaded()
       val options = Map("scan" -> scan)
+      refused(PlaintextFile, intruder)(reader(kms ++ options).load(target).collect())
       set(Map("spark.sql.parquet.aggregatePushdown" -> "true"))
       for (columns <- Seq("id", "count(*)", "max(id)"))
         refused(PlaintextFile, intruder)(load(options).selectExpr(columns).collect())
@@ -164,6 +165,8 @@ class PlaintextFilesSuite extends SparkSuite {
     people.write.parquet(target)
     people.write.mode("append").parquet(target)
     AlteredFile.change(files().head)(_.patch(4, new Array[Byte](100), 100))
+    for (name <- Seq("ignoreCorruptFiles", "IGNORECORRUPTFILES"))
+      assertEquals(rows(spark.read.option(name, "true").parquet(target)), rows(people))
     set(skipping)
     assertEquals(rows(spark.read.parquet(target)), rows(people))
   }
