@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.support.source import Pair, Source
 
+pytestmark = pytest.mark.each_spark
+
 
 def test_append_adds_rows(spark: SparkSession, pair: Pair) -> None:
     def job(source: Source) -> DataFrame:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.each_spark
+
 every_mode = pytest.mark.parametrize("mode", MODES, ids=str)
 
 # PyArrow 26's key tools ignore plaintext_footer in uniform mode: the footer is encrypted.

@@ -6,6 +6,7 @@ import java.nio.file.{Files, Path}
 import java.util.{Base64, Comparator}
 
 import scala.collection.JavaConverters._
+import scala.concurrent.duration.Duration
 
 import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
@@ -28,6 +29,9 @@ abstract class SparkSuite extends FunSuite with Refusals {
 
   /** A place in the directory, with nothing there yet. */
   protected def target: String = directory.resolve("table").toString
+
+  /** A busy machine is no failure. */
+  override def munitTimeout: Duration = Duration(10, "min")
 
   override def beforeEach(context: BeforeEach): Unit = {
     made = Some(Files.createTempDirectory(SparkSuite.scratch, "test"))
