@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.rows(2)
 
 FIRST = int(os.environ.get("PME_TEST_FIRST_TABLE", "0"))
-# `make test` takes the first of these, as tests/support/sample.py says: 320 cases.
+# `make test` takes the first of these: 320 cases.
 TABLES = int(os.environ.get("PME_TEST_TABLES", "130"))
 CONDITIONS = int(os.environ.get("PME_TEST_CONDITIONS", "40"))
 THREADS = 4
