@@ -1,6 +1,6 @@
 package io.pmeparquet.spark
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, InputStream, OutputStream}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
@@ -59,14 +59,11 @@ object AlteredFile {
   }
 
   /** Changes the crypto metadata of a file with an encrypted footer. */
-  def cryptoMetadata(file: Path)(edit: FileCryptoMetaData => Unit): Unit = change(file) { content =>
-    val footer = footerOf(content)
-    val in = new ByteArrayInputStream(footer)
-    val metadata = Util.readFileCryptoMetaData(in)
-    edit(metadata)
-    val out = new ByteArrayOutputStream
-    Util.writeFileCryptoMetaData(metadata, out)
-    withFooter(content, out.toByteArray ++ footer.takeRight(in.available))
+  def cryptoMetadata(file: Path)(edit: FileCryptoMetaData => Unit): Unit = footer(file, keepsRest = true) {
+    (in, out) =>
+      val metadata = Util.readFileCryptoMetaData(in)
+      edit(metadata)
+      Util.writeFileCryptoMetaData(metadata, out)
   }
 
   /** Changes what the crypto metadata says of the AAD. */
@@ -74,16 +71,21 @@ object AlteredFile {
     cryptoMetadata(file)(metadata => edit(metadata.getEncryption_algorithm.getAES_GCM_V1))
 
   /** Changes a signed plaintext footer; the old signature stays or is removed. */
-  def plainFooter(file: Path, isSigned: Boolean = true)(edit: FileMetaData => Unit): Unit = change(file) {
-    content =>
-      val footer = footerOf(content)
-      val in = new ByteArrayInputStream(footer)
+  def plainFooter(file: Path, isSigned: Boolean = true)(edit: FileMetaData => Unit): Unit =
+    footer(file, keepsRest = isSigned) { (in, out) =>
       val metadata = Util.readFileMetaData(in)
       edit(metadata)
-      val out = new ByteArrayOutputStream
       Util.writeFileMetaData(metadata, out)
-      withFooter(content, out.toByteArray ++ footer.takeRight(if (isSigned) in.available else 0))
-  }
+    }
+
+  /** Writes the footer's structure again; the rest is the footer module, or the signature. */
+  private def footer(file: Path, keepsRest: Boolean)(rewrite: (InputStream, OutputStream) => Unit): Unit =
+    change(file) { content =>
+      val before = footerOf(content)
+      val (in, out) = (new ByteArrayInputStream(before), new ByteArrayOutputStream)
+      rewrite(in, out)
+      withFooter(content, out.toByteArray ++ before.takeRight(if (keepsRest) in.available else 0))
+    }
 
   /** The file with another footer. */
   def withFooter(content: Array[Byte], footer: Array[Byte]): Array[Byte] =
