@@ -13,6 +13,9 @@ OLDEST := 3.5.9
 BETWEEN := $(filter-out $(NEWEST),4.0.5 4.1.4 4.2.1)
 
 REQUIREMENTS := python/requirements
+PACKAGES := build lint demo test docs
+# Python compiles what it imports, which is a small part of what is installed.
+INSTALL := pip install --quiet --no-compile
 JVM_SOURCES := build.sbt .scalafmt.conf $(shell find jvm project -type f -not -path '*/target/*')
 PYTHON_SOURCES := python/pyproject.toml python/README.md $(shell find python/src -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.css' \))
 WHEEL := target/wheel/pme_parquet-$(VERSION)-py3-none-any.whl
@@ -37,6 +40,7 @@ QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_end_to_end.py
   python/test_options.py rekey/test_tables.py report/test_content.py rotation/test_files.py verify/test_tables.py)
 # Names the Spark of an environment to the suites of jvm/spark.
 on_spark = PME_TEST_SPARK_4_0="$$$$(echo $(1)/lib/python3*/site-packages/pyspark/jars)"
+tested_on = $(1)/.wheel $(1)/spark.jsa
 python_of = $(if $(filter $(NEWEST),$(1)),.venv,.venvs/pyspark-$(1))
 
 .DEFAULT_GOAL := help
@@ -68,7 +72,7 @@ test:
 	@$(MAKE) --no-print-directory --jobs=3 SIDE_BY_SIDE=1 ready-to-test
 	scripts/test-side-by-side $(OLDEST) $(NEWEST) $(PYTEST_ARGS)
 
-ready-to-test: .venvs/pyspark-$(OLDEST)/spark.jsa .venv/spark.jsa .venv/.docs $(ACCP_WHEEL)
+ready-to-test: $(call tested_on,.venvs/pyspark-$(OLDEST)) $(call tested_on,.venv) $(ACCP_WHEEL)
 
 # In parts of less than an hour each. A part that has passed runs again only after something that it tests has changed:
 # `make test-all` continues where it was stopped. `make -k test-all` continues after a part fails.
@@ -91,7 +95,7 @@ endef
 $(foreach spark,$(BETWEEN) $(NEWEST),$(eval $(call suites_of,$(spark))))
 
 define parts_of
-test-all-$(1)-%: $(call python_of,$(1))/spark.jsa $$(ACCP_WHEEL) target/jars/iceberg/.all target/jars/delta/.all target/jars/hudi/.all
+test-all-$(1)-%: $(call tested_on,$(call python_of,$(1))) $$(ACCP_WHEEL) target/jars/iceberg/.all target/jars/delta/.all target/jars/hudi/.all
 	PME_TEST_ALL=1 scripts/test-part $(1)-$$* $(call python_of,$(1))/bin/python -m pytest tests/$$* $$(PYTEST_ARGS)
 endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
@@ -101,7 +105,7 @@ test-all-$(NEWEST)-clouds: .venv/.clouds
 
 test-all-$(NEWEST)-flink: target/jars/flink/.all
 
-test-quick: lint .venv/spark.jsa $(ACCP_WHEEL)
+test-quick: lint $(call tested_on,.venv) $(ACCP_WHEEL)
 	PME_TEST_HERE=1 .venv/bin/python -m pytest $(QUICK) $(PYTEST_ARGS)
 
 # The tools see the installed package's types through .venv, not through the checkout.
@@ -119,8 +123,8 @@ test-scala: | .venv/.ready
 	PME_TEST_SPARK_4_0="$$(echo .venv/lib/python3*/site-packages/pyspark/jars)" scripts/sbt $(SCALA_TESTS)
 
 # Lines and branches of python/src that the tests reach: COVERED=tests/plan names some of them.
-coverage: .venv/spark.jsa $(ACCP_WHEEL)
-	.venv/bin/pip install --quiet -r $(REQUIREMENTS)/coverage.txt
+coverage: $(call tested_on,.venv) $(ACCP_WHEEL)
+	.venv/bin/$(INSTALL) -r $(REQUIREMENTS)/coverage.txt
 	PME_TEST_HERE=1 .venv/bin/python -m coverage run --branch --source=pme_parquet --data-file=target/.coverage \
 	  -m pytest $(COVERED)
 	.venv/bin/python -m coverage report --data-file=target/.coverage --show-missing --skip-covered
@@ -134,7 +138,7 @@ bench-quick: .venv/.bench
 
 # Sphinx builds only the pages that changed, and gives warnings only for these. That is enough: a site with a warning is
 # deleted, so the pages of an existing site have none. Links between pages are checked in the whole site.
-docs: .venv/.docs
+docs: .venv/.wheel
 	@[ -z "$$(find $(SITE_SOURCES) -maxdepth 0 -newer target/docs-trees/environment.pickle 2>&1)" ] || \
 	  rm -rf target/docs target/docs-trees
 	.venv/bin/python -m sphinx -q -W --keep-going -d target/docs-trees docs target/docs || \
@@ -168,7 +172,7 @@ target/jars/hudi/.all: $(JARS)
 
 # One start of sbt for all. It publishes in both layouts that `spark-submit --packages` can resolve from: Ivy's in
 # target/ivy, Maven's in target/maven.
-$(JARS): $(JVM_SOURCES) scripts/sbt scripts/fetch-sbt | .venv/.ready
+$(JARS): $(JVM_SOURCES) scripts/sbt scripts/fetch-sbt | .venv/.pyspark
 	rm -rf target/jars target/ivy/local target/maven
 	SBT_OPTS="-Dsbt.ivy.home=$(CURDIR)/target/ivy" scripts/sbt "all jars publishLocal publish"
 	touch $@
@@ -189,16 +193,19 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 	cd python/accp && ../../.venv/bin/python -m hatchling build -t wheel -d ../../target/wheel
 	touch $@
 
-.venv/.ready: $(REQUIREMENTS)/build.txt $(REQUIREMENTS)/lint.txt $(REQUIREMENTS)/demo.txt $(REQUIREMENTS)/test.txt
+# All that scripts/sbt needs, so that the build and the other packages do not wait for each other.
+.venv/.pyspark:
 	@command -v java >/dev/null || { echo "JDK 17 is needed: there is no java on PATH." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	.venv/bin/pip install --quiet pyspark==$(NEWEST) $(^:%=-r %)
+	@scripts/step "installing PySpark $(NEWEST)" .venv/bin/$(INSTALL) pyspark==$(NEWEST)
 	touch $@
 
-.venv/.demo-ready: $(REQUIREMENTS)/build.txt $(REQUIREMENTS)/demo.txt
-	@command -v java >/dev/null || { echo "JDK 17 is needed: there is no java on PATH." >&2; exit 1; }
-	$(PYTHON) -m venv .venv
-	@scripts/step "installing PySpark $(NEWEST)" .venv/bin/pip install --quiet pyspark==$(NEWEST) $(^:%=-r %)
+.venv/.ready: $(PACKAGES:%=$(REQUIREMENTS)/%.txt) | .venv/.pyspark
+	.venv/bin/$(INSTALL) pyspark==$(NEWEST) $(^:%=-r %)
+	touch $@
+
+.venv/.demo-ready: $(REQUIREMENTS)/build.txt $(REQUIREMENTS)/demo.txt | .venv/.pyspark
+	.venv/bin/$(INSTALL) pyspark==$(NEWEST) $(^:%=-r %)
 	touch $@
 
 .venv/.demo: $(JVM_SOURCES) $(PYTHON_SOURCES) LICENSE scripts/sbt scripts/fetch-sbt scripts/step | .venv/.demo-ready
@@ -207,39 +214,35 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 	mkdir -p python/src/pme_parquet/jars
 	cp target/demo-jar/*.jar python/src/pme_parquet/jars/
 	cd python && ../.venv/bin/python -m hatchling build -t wheel -d ../target/demo-wheel
-	.venv/bin/pip install --quiet --force-reinstall --no-deps target/demo-wheel/*.whl
+	.venv/bin/$(INSTALL) --force-reinstall --no-deps target/demo-wheel/*.whl
 	touch $@
 
 .venvs/pyspark-%/.ready: $(REQUIREMENTS)/test.txt $(REQUIREMENTS)/demo.txt
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install --quiet pyspark==$* -r $<
+	$(@D)/bin/$(INSTALL) pyspark==$* -r $<
 	touch $@
 
 .venv/.bench: $(REQUIREMENTS)/bench.txt .venv/.wheel
-	.venv/bin/pip install --quiet -r $<
+	.venv/bin/$(INSTALL) -r $<
 	touch $@
 
 # With the packages of the tests, so that none of them becomes another version.
 .venv/.clouds: $(REQUIREMENTS)/clouds.txt $(REQUIREMENTS)/test.txt .venv/.wheel
-	.venv/bin/pip install --quiet -r $(REQUIREMENTS)/test.txt -r $<
-	touch $@
-
-.venv/.docs: $(REQUIREMENTS)/docs.txt .venv/.wheel
-	.venv/bin/pip install --quiet -r $<
+	.venv/bin/$(INSTALL) -r $(REQUIREMENTS)/test.txt -r $<
 	touch $@
 
 # Not an editable install, so that the tests run what is shipped.
 .venv/.wheel: $(WHEEL) .venv/.ready
-	.venv/bin/pip install --quiet --force-reinstall --no-deps $(WHEEL)
+	.venv/bin/$(INSTALL) --force-reinstall --no-deps $(WHEEL)
 	touch $@
 
 .venvs/pyspark-%/.wheel: $(WHEEL) .venvs/pyspark-%/.ready
-	.venvs/pyspark-$*/bin/pip install --quiet --force-reinstall --no-deps $(WHEEL)
+	.venvs/pyspark-$*/bin/$(INSTALL) --force-reinstall --no-deps $(WHEEL)
 	touch $@
 
 # The classes that every Spark of the tests loads. The tests also run without this, for example if a JVM cannot make it.
-%/spark.jsa: %/.wheel
-	-[ $@ -nt $*/.ready ] || $*/bin/python -m tests.support.archive
+%/spark.jsa: %/.ready
+	-$*/bin/python -m tests.support.archive
 
 .PRECIOUS: .venvs/pyspark-%/.ready .venvs/pyspark-%/.wheel %/spark.jsa
 
