@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.docs.commands import environment, run
+from tests.support.session import QUICK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tests.support.markdown import Block
 
 _MARK = "the environment after it"
+# Of the tool that makes keystores; no block starts another Java.
+KEYTOOL = {"JAVA_TOOL_OPTIONS": QUICK}
 
 
 class Reader:
@@ -27,7 +30,7 @@ class Reader:
         self.spark = spark
         self.directory = directory
         self.names = names
-        self.environment = environment()
+        self.environment = environment() | KEYTOOL
 
     def type(self, block: Block) -> str:
         """Run a block and return its output."""
@@ -72,6 +75,7 @@ def in_directory(spark: SparkSession, directory: Path) -> Iterator[None]:
     spark.sql(f"CREATE DATABASE page LOCATION '{directory / 'warehouse'}'")
     spark.sql("USE page")
     os.chdir(directory)
+    os.environ.update(KEYTOOL)
     try:
         yield
     finally:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
-import sys
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.commands import shell
+from tests.docs.reader import Reader, in_directory
+from tests.support.commands import run
 from tests.support.markdown import ROOT, code_blocks
-from tests.support.processes import environment
 from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-# A few bytes of what Spark and parquet-java write differ between their versions.
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(SPARK_VERSION < (4, 3), reason="recorded with Spark 4.3")]
+    from pyspark.sql import SparkSession
 
 PAGE = ROOT / "docs" / "cli.md"
 _SESSION = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 _PROMPT = re.compile(r"^\$ (.*)$", re.MULTILINE)
+_PROGRESS = re.compile(r"^[a-z ]+: \d+ of \d+ files?.*$")
 _MASKS = [
     (re.compile(r"[\d.,]+ (B|KiB|MiB|GiB|bytes|GB/s|MB/s|ms)\b"), "SIZE"),
     (re.compile(r'"bytes": \d+'), "SIZE"),
@@ -43,6 +42,20 @@ def commands(page: str) -> list[str]:
     return [command for session in _SESSION.findall(page) for command in _PROMPT.findall(session)]
 
 
+def answers(reader: Reader, typed: list[str]) -> Iterator[str]:
+    """Yield what each command prints: results, then messages for people, but no progress."""
+    code = 0
+    for command in typed:
+        if command == "echo $?":
+            yield f"{code}\n"
+        elif command.startswith("pme-parquet "):
+            done = run(*shlex.split(command)[1:])
+            code = done.code
+            yield done.out + "".join(f"{line}\n" for line in done.err.splitlines() if not _PROGRESS.match(line))
+        else:
+            yield reader.bash(command)
+
+
 def recorded(page: str, printed: list[str]) -> str:
     """Return the page with the output of its commands below each."""
     left = iter(printed)
@@ -53,24 +66,21 @@ def recorded(page: str, printed: list[str]) -> str:
     return _SESSION.sub(session, page)
 
 
-def test_the_recorded_session_is_what_its_commands_print(tmp_path: Path) -> None:
+@pytest.mark.newest
+# A few bytes of what Spark and parquet-java write differ between their versions.
+@pytest.mark.skipif(SPARK_VERSION < (4, 3), reason="recorded with Spark 4.3")
+def test_the_recorded_session_is_what_its_commands_print(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = PAGE.read_text()
     [table], [settings] = code_blocks(PAGE, "python"), code_blocks(PAGE, "bash")
-    (tmp_path / "table.py").write_text(table)
-    (tmp_path / "session").mkdir()
-    variables = shell(tmp_path / "session", f"{sys.executable} ../table.py\n{settings}", then="env")
-    exported = dict(line.split("=", 1) for line in variables.splitlines() if line.startswith("PME_"))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.docs.session_job", str(tmp_path / "scratch")],
-        cwd=tmp_path / "session",
-        env=environment() | exported,
-        input=json.dumps(commands(page)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    printed = [text.replace(str(tmp_path / "session"), "/data") for text in json.loads(done.stdout)]
+    monkeypatch.setenv("COLUMNS", "80")
+    reader = Reader(spark, tmp_path, {})
+    with in_directory(spark, tmp_path):
+        reader.python(table)
+        reader.bash(settings)
+        os.environ.update({name: value for name, value in reader.environment.items() if name.startswith("PME_")})
+        printed = [text.replace(str(tmp_path), "/data") for text in answers(reader, commands(page))]
     now = recorded(page, printed)
     if os.environ.get("UPDATE_DOCS"):
         PAGE.write_text(now)

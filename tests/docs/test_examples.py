@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import nbformat
 import pytest
@@ -16,8 +19,10 @@ from tests.docs.commands import environment, run, shell
 from tests.support import encrypted_orc as orc
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.markdown import ROOT
+from tests.support.session import QUICK
 
-pytestmark = pytest.mark.slow
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EXAMPLES = ROOT / "examples"
 
@@ -27,25 +32,47 @@ def example(name: str, directory: Path, *arguments: str) -> str:
 
 
 class Demo(NamedTuple):
-    """The demo's stdout, stdout with stderr, and its directory."""
+    """What the demo printed, and its directory."""
 
     shown: str
-    both: str
     path: Path
 
 
+def arguments(path: Path, scale: float, rounds: int) -> list[str]:
+    """Return the demo's program and arguments for little data."""
+    return [str(EXAMPLES / "demo.py"), "--out", str(path), "--scale", str(scale), "--rounds", str(rounds)]
+
+
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """Return the result of the demo with little data."""
+def demo(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """Return the result of the demo in the tests' session, without its measurements."""
+    path, printed = tmp_path_factory.mktemp("demo"), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setenv("JAVA_TOOL_OPTIONS", QUICK)
+        patch.syspath_prepend(EXAMPLES)
+        patch.setattr(sys, "argv", arguments(path, 0.001, 0))
+        main = importlib.import_module("demo")
+        patch.setattr(main, "start_spark", lambda: spark)
+        patch.setattr(spark, "stop", lambda: None)
+        code = main.main()
+    assert code == 0, printed.getvalue()
+    return Demo(printed.getvalue(), path)
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """Return the result of the demo with a Spark of its own, as `make demo` runs it."""
     # Pasted commands must work with a space in a path.
     path = tmp_path_factory.mktemp("demo") / "a demo"
     path.mkdir()
-    command = [sys.executable, str(EXAMPLES / "demo.py"), "--out", str(path), "--scale", "0.01", "--rounds", "1"]
+    command = [sys.executable, *arguments(path, 0.01, 1)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return Demo(done.stdout, done.stdout + done.stderr, path)
+    assert done.stderr == ""
+    return Demo(done.stdout, path)
 
 
+@pytest.mark.newest
 def test_demo_runs_and_all_of_its_checks_hold(demo: Demo) -> None:
     shown, path = demo.shown, demo.path
     assert "FAILED" not in shown
@@ -56,27 +83,35 @@ def test_demo_runs_and_all_of_its_checks_hold(demo: Demo) -> None:
     assert "Try next" in shown
     assert_encrypted_footers(path / "encrypted")
     assert_no_canaries(path / "encrypted", ["Customer#", "c_phone"])
+    # The password of its keystores.
+    assert (path / "keys" / "password").read_text() not in shown
 
 
-def test_demo_compares_no_cold_write_with_a_warm_one(demo: Demo) -> None:
-    written, compared = demo.shown.partition("[5/10]")[0], demo.shown.partition("[9/10]")[2]
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_demo_compares_no_cold_write_with_a_warm_one(started: Demo) -> None:
+    written, compared = started.shown.partition("[5/10]")[0], started.shown.partition("[9/10]")[2]
     assert not re.search(r"written as .*\d s", written)
     assert not re.search(r"as (pme-)?parquet +\d", written)
     assert compared.index("warm-up of both done") < compared.index("round 1 of 1 done")
 
 
-def test_spark_messages_do_not_break_up_the_demos_lines(demo: Demo) -> None:
-    assert re.search(r"\n      starting \d+\.\d s\n", demo.both)
-    assert "WARN" not in demo.both
-    assert demo.both == demo.shown
-    assert (demo.path / "spark.log").exists()
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_spark_messages_do_not_break_up_the_demos_lines(started: Demo) -> None:
+    assert "FAILED" not in started.shown
+    assert re.search(r"\n      starting \d+\.\d s\n", started.shown)
+    assert "WARN" not in started.shown
+    assert (started.path / "spark.log").exists()
+    assert (started.path / "keys" / "password").read_text() not in started.shown
 
 
 @pytest.mark.nightly
-def test_the_demos_next_steps_can_be_pasted(demo: Demo) -> None:
-    block = demo.shown.partition("paste any of these into a shell.\n")[2].partition("\nEvery option: ")[0]
+@pytest.mark.slow
+def test_the_demos_next_steps_can_be_pasted(started: Demo) -> None:
+    block = started.shown.partition("paste any of these into a shell.\n")[2].partition("\nEvery option: ")[0]
     commands = [part for part in re.split(r"^# .*\n", block, flags=re.MULTILINE) if part.strip()]
-    directory = demo.path / "elsewhere"
+    directory = started.path / "elsewhere"
     directory.mkdir()
     # A reader who pastes them need not have activated the virtual environment.
     variables = environment() | {"PATH": os.environ["PATH"]}
@@ -90,11 +125,8 @@ def test_the_demos_next_steps_can_be_pasted(demo: Demo) -> None:
     assert str(EXAMPLES / "quickstart.py") in shlex.split(quickstart.strip(" \n()"))
 
 
-def test_demo_never_shows_the_password_of_its_keystores(demo: Demo) -> None:
-    assert (demo.path / "keys" / "password").read_text() not in demo.shown
-
-
 @pytest.mark.nightly
+@pytest.mark.slow
 def test_streaming_example_writes_across_a_restart_and_reads_back(tmp_path: Path) -> None:
     shown = example("streaming.py", tmp_path)
     assert "the encrypted table has 6 rows" in shown
@@ -104,6 +136,7 @@ def test_streaming_example_writes_across_a_restart_and_reads_back(tmp_path: Path
 
 
 @pytest.mark.nightly
+@pytest.mark.slow
 def test_sql_example_reads_what_it_inserted(tmp_path: Path) -> None:
     shown = example("sql_tables.py", tmp_path)
     assert re.search(r"London\|\s*2\|", shown)
@@ -113,6 +146,7 @@ def test_sql_example_reads_what_it_inserted(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.slow
 def test_sealed_example_refuses_what_the_publisher_did_not_sign(tmp_path: Path) -> None:
     shown = example("sealed_table.py", tmp_path)
     assert "sealed with Ed25519, key 'publisher'" in shown
@@ -124,6 +158,7 @@ def test_sealed_example_refuses_what_the_publisher_did_not_sign(tmp_path: Path) 
 
 
 @pytest.mark.nightly
+@pytest.mark.slow
 def test_orc_example_shows_an_analyst_no_mask_unless_asked(tmp_path: Path) -> None:
     shown = example("orc.py", tmp_path)
     owner, _, analyst = shown.partition("The analyst reads what needs no key:")
@@ -145,6 +180,7 @@ NOTEBOOKS = {
 
 
 @pytest.mark.nightly
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_notebook_runs_and_shows_what_it_says(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable, value in environment().items():
@@ -160,7 +196,6 @@ def test_notebook_runs_and_shows_what_it_says(name: str, tmp_path: Path, monkeyp
     assert password not in nbformat.writes(notebook)
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_notebook_is_stored_without_outputs(name: str) -> None:
     notebook = nbformat.read(EXAMPLES / "notebooks" / f"{name}.ipynb", as_version=4)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.docs.commands import environment, shell
 from tests.docs.masks import same
+from tests.docs.reader import Reader, in_directory
 from tests.docs.typed import to_type
 from tests.support.markdown import ROOT, code_blocks
 from tests.support.session import NEWEST, SPARK_VERSION
@@ -16,13 +17,31 @@ from tests.support.session import NEWEST, SPARK_VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pyspark.sql import SparkSession
+
 README = ROOT / "README.md"
 JARS = ROOT / "target" / "jars"
 
 
+is_of_the_newest_spark = pytest.mark.skipif(SPARK_VERSION < NEWEST, reason="the README installs the newest Spark")
+
+
+@pytest.mark.newest
+@is_of_the_newest_spark
+def test_what_the_readme_has_a_reader_type_writes_and_reads_an_encrypted_table(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    _, create, code, inspect = to_type(README)
+    reader = Reader(spark, tmp_path, {})
+    with in_directory(spark, tmp_path):
+        reader.type(create)
+        assert_as_shown(reader.type(code), reader.type(inspect), tmp_path)
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(SPARK_VERSION < NEWEST, reason="the README installs the newest Spark")
-def test_readme_commands_in_a_new_environment_write_and_read_an_encrypted_table(tmp_path: Path) -> None:
+@pytest.mark.nightly
+@is_of_the_newest_spark
+def test_readme_commands_work_in_a_new_environment(tmp_path: Path) -> None:
     install, *typed = to_type(README)
     assert [block.language for block in typed] == ["bash", "python", "bash"]
     variables = of_a_new_python(tmp_path)
@@ -31,12 +50,16 @@ def test_readme_commands_in_a_new_environment_write_and_read_an_encrypted_table(
     (tmp_path / "readme.py").write_text(python.code)
     script = [block.code if block.language == "bash" else "python readme.py" for block in typed]
     printed = shell(tmp_path, "\n".join(script), variables=variables)
+    assert_as_shown(printed, printed[printed.rindex("people: ") :], tmp_path)
+
+
+def assert_as_shown(printed: str, inspected: str, directory: Path) -> None:
+    """Fail unless the README's program and its last command print what it says, and each file is encrypted."""
     assert re.search(r"2\|Grace\|555-0102\|", printed)
-    last = typed[-1].shown
-    assert last
-    told = printed[printed.rindex("people: ") :]
-    assert same(last, told, tmp_path), told
-    files = list((tmp_path / "people").glob("*.parquet"))
+    shown = to_type(README)[-1].shown
+    assert shown
+    assert same(shown, inspected, directory), inspected
+    files = list((directory / "people").glob("*.parquet"))
     assert files
     assert all(file.read_bytes().endswith(b"PARE") for file in files)
 

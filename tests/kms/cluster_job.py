@@ -11,6 +11,7 @@ import os
 import sys
 import time
 import urllib.request
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from tests.support.kms.access import read, rows
 from tests.support.kms.cluster_places import KEYS_VARIABLE, TOKEN_VARIABLE, Places
 from tests.support.kms.counting import Log, Table, encryption, frame
 from tests.support.kms.counting_client import Client
+from tests.support.kms.heaps import HeapSearch
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
 from tests.support.source import FORMAT, plan
 from tests.support.ui import UI, UI_OF_EXECUTORS, UI_OF_QUERIES
@@ -180,11 +182,16 @@ def main(work: Path) -> None:
     spark = session(places, settings)
     try:
         job = Job(spark, places)
+        search = HeapSearch(spark, places) if sys.platform == "linux" and not short else None
+        if search:
+            search.use_keys()
         job.few()
         if not short:
             for columns, files in TABLES:
                 job.counted(columns, files)
             job.others()
+        if search:
+            (work / "heaps.json").write_text(json.dumps(asdict(search.found())))
         job.show()
         (work / "seen.json").write_text(json.dumps(job.seen))
     finally:

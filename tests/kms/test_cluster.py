@@ -26,7 +26,8 @@ REMEMBERED = 10
 
 # Eight JVMs more are much for a small machine: `make test-all` has them.
 all_of_them = pytest.mark.skipif(not ALL, reason="make test-all runs this")
-SIZES = [2, pytest.param(1, marks=all_of_them), pytest.param(8, marks=all_of_them)]
+SHARED = 2
+SIZES = [SHARED, pytest.param(1, marks=all_of_them), pytest.param(8, marks=all_of_them)]
 FEW = [f"few-{scan}-{reader}" for scan, reader in WAYS]
 READS = {
     **dict.fromkeys([*FEW, "given", "twice", "merged"], 3),
@@ -39,6 +40,9 @@ every_table = pytest.mark.parametrize(("columns", "files"), TABLES)
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """Return a job that has run on a cluster whose network is not encrypted."""
     executors: int = request.param
+    if executors == SHARED:
+        shared: Cluster = request.getfixturevalue("two_executors")
+        return shared
     return run(tmp_path_factory.mktemp("cluster"), executors, 512 if executors > 2 else 1024)
 
 

@@ -30,6 +30,8 @@ COLUMN_KEYS = "pii: secret, unique, quokka_column, number; pay: address, tags, a
 EVERYWHERE = {
     "compression": "uncompressed",
     "parquet.page.row.count.limit": "20",
+    # Each would have a megabyte.
+    "parquet.bloom.filter.max.bytes": "4096",
     "parquet.bloom.filter.enabled#secret": "true",
     "parquet.bloom.filter.enabled#unique": "true",
     "parquet.bloom.filter.enabled#quokka_column": "true",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 import urllib.request
 from collections.abc import Mapping
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from pme_parquet._kms.services import Kms
 
 MINUTE = 60
+# Of all KMSs but one, `make test` tries what has to do with the KMS, and `make test-all` everything.
+FULL = ("by_keystore", "by_static", "by_vault") if os.environ.get("PME_TEST_ALL") else ("by_keystore",)
 
 
 def session(work: Path) -> SparkSession:
@@ -85,6 +88,8 @@ class Job:
     def run(self) -> None:
         """Write in batch, in SQL and as a stream; read; show plans and tables."""
         spark, options, frame = self.spark, self.enc.options(), self.write()
+        if self.name not in FULL:
+            return
         clause = ", ".join(f"'{name}' '{value}'" for name, value in options.items())
         statements = [
             f"CREATE TABLE {self.name} USING `{FORMAT}` OPTIONS ({clause}) AS SELECT * FROM {self.name}_view",
@@ -113,10 +118,9 @@ class Job:
         assert not isinstance(kms, (str, Mapping))
         self.show(str(pme.rotate(spark, self.path, kms=kms, master_keys={old: new})))
         self.show(str(pme.key_usage(spark, self.path, kms=kms).collect()))
-        for function in (
-            call("pme_rotate", self.path, options=kms.options(), master_keys={new: old}),
-            call("pme_key_usage", self.path, options=kms.options()),
-        ):
+        rotate = call("pme_rotate", self.path, options=kms.options(), master_keys={new: old})
+        usage = call("pme_key_usage", self.path, options=kms.options())
+        for function in (rotate, usage) if self.name in FULL else (rotate,):
             for statement in (f"EXPLAIN EXTENDED SELECT * FROM {function}", f"SELECT * FROM {function}"):
                 self.show("\n".join(str(row) for row in spark.sql(statement).collect()))
         self.show(f"copied: {pme.rekey(spark, self.path, f'{self.path}-copy', self.enc, kms=kms)}")
@@ -176,7 +180,7 @@ def main(work: Path) -> None:
         by_vault.run()
         by_vault.look_after("v-pii", "v-pay")
         by_vault.fail({"kms.vault.secretId": f"file:{work / 'wrong-id.keys'}"}, {"kms.vault.secretId": LITERAL})
-        by_aws.write()
+        by_aws.run()
         by_aws.look_after("alias/pii", "alias/pay")
         by_aws.fail({"kms.aws.region": ELSEWHERE}, {"kms.aws.secretAccessKey": LITERAL})
         # The test needs these to find the keys that the keystore's keys wrapped.

@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
-ROWS = 20_000
-# Of 20,000 rows these make several stripes, each of several row groups.
+ROWS = 4_000
 SMALL = {"orc.stripe.size": "65536", "orc.row.index.stride": "1000", "orc.dictionary.key.threshold": "0"}
+# Of so few rows these make several stripes: ORC looks at the size of a stripe after so many.
+SMALLER = SMALL | {"orc.rows.between.memory.checks": "1000"}
 SOURCE = Path(__file__).with_name("CountedReads.java")
 PUSH_DOWN = "spark.sql.orc.filterPushdown"
 
@@ -93,8 +94,8 @@ def test_each_opens_what_the_other_wrote(
 ) -> None:
     frame, keys = frames[name], protection(frames[name])
     theirs, ours = str(tmp_path / "theirs"), str(tmp_path / "ours")
-    save_by_spark(frame, theirs, orc.encrypt(keys), compression=codec, **SMALL)
-    save(frame, ours, owner, columnKeys=orc.text(by_name_of_spark(keys)), compression=codec, **SMALL)
+    save_by_spark(frame, theirs, orc.encrypt(keys), compression=codec, **SMALLER)
+    save(frame, ours, owner, columnKeys=orc.text(by_name_of_spark(keys)), compression=codec, **SMALLER)
     for path in (theirs, ours):
         [file] = orc.files(path)
         reader = orc.reader(spark, file)

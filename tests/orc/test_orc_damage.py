@@ -37,7 +37,7 @@ from tests.support.orc.tails import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SEED = int(os.environ.get("PME_FUZZ_SEED", "1"))
 ROUNDS = 10_000 if os.environ.get("PME_TEST_ALL") else 600
@@ -227,25 +227,24 @@ def test_mutated_tails(tmp_path: Path) -> None:
     assert ROUNDS * 0.2 < outcome["findings"] < ROUNDS * 0.95
 
 
-def bombs() -> dict[str, bytes]:
-    """Return footers that try to become large."""
-    most = 4 << 20
-    return {
-        "types": footer(types=(type_of(STRUCT),) * 60_000),
-        "statistics": footer(more=message((7, b"")) * 60_000),
-        "stripes": footer(more=message((3, b"")) * 60_000),
-        "children": footer(types=((4, message((1, STRUCT), (2, [1] * 60_000))),)),
-        "many children": footer(types=((4, message((1, STRUCT), (2, [1] * 40_000))),) * 60),
-        "names": footer(types=((4, b"\x08\x0c" + b"\x1a\x00" * 40_000),) * 60),
-        "skipped": footer(more=b"\xf8\x07\x00" * (most // 3)),
-        "parameters": footer((1, b"\x12\x00" * 60_000)),
-        "keys": footer((2, b"\x0a\x01a\x18\x01"), more=b"") + message((10, b"\x12\x00" * 60_000)),
-    }
+MOST = 4 << 20
+# Footers that try to become large.
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "types": lambda: footer(types=(type_of(STRUCT),) * 60_000),
+    "statistics": lambda: footer(more=message((7, b"")) * 60_000),
+    "stripes": lambda: footer(more=message((3, b"")) * 60_000),
+    "children": lambda: footer(types=((4, message((1, STRUCT), (2, [1] * 60_000))),)),
+    "many children": lambda: footer(types=((4, message((1, STRUCT), (2, [1] * 40_000))),) * 60),
+    "names": lambda: footer(types=((4, b"\x08\x0c" + b"\x1a\x00" * 40_000),) * 60),
+    "skipped": lambda: footer(more=b"\xf8\x07\x00" * (MOST // 3)),
+    "parameters": lambda: footer((1, b"\x12\x00" * 60_000)),
+    "keys": lambda: footer((2, b"\x0a\x01a\x18\x01"), more=b"") + message((10, b"\x12\x00" * 60_000)),
+}
 
 
 @pytest.mark.rows(9)
-@pytest.mark.parametrize("name", bombs())
+@pytest.mark.parametrize("name", BOMBS)
 def test_footers_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
-    outcome = looked_at(tmp_path, iter([framed(bombs()[name])]))
+    outcome = looked_at(tmp_path, iter([framed(BOMBS[name]())]))
     assert outcome["findings"] == (name != "skipped")
     assert outcome["mebibytes"] < MEBIBYTES

@@ -6,11 +6,12 @@ import os
 import shlex
 import subprocess
 import sys
-import sysconfig
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyspark
+from packaging.requirements import Requirement
 
 import pme_parquet as pme
 from tests.support import archive
@@ -37,13 +38,28 @@ def artifact() -> str:
 
 
 def fresh_python(home: Path) -> Path:
-    """A new virtual environment with the wheel; it sees the running one's PySpark, after its own packages."""
+    """A new virtual environment with the wheel, and the running one's packages that it names, and PySpark."""
     subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
     python = home / "bin" / "python"
     install(python, "--no-deps", str(WHEEL))
     [site] = home.glob("lib/python*/site-packages")
-    (site / "running.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    [wheel] = Distribution.discover(name="pme-parquet", path=[str(site)])
+    for needed in _needed(wheel, {"spark"}).values():
+        for name in {file.parts[0] for file in needed.files or () if file.parts[0] not in {"..", "__pycache__"}}:
+            if not (site / name).exists():
+                (site / name).symlink_to(str(needed.locate_file(name)))
     return python
+
+
+def _needed(wanted: Distribution, extras: set[str]) -> dict[str, Distribution]:
+    """The packages that one requires, and what those require."""
+    found: dict[str, Distribution] = {}
+    for text in wanted.requires or ():
+        one = Requirement(text)
+        if not one.marker or any(one.marker.evaluate({"extra": extra}) for extra in extras or {""}):
+            needed = distribution(one.name)
+            found |= {one.name: needed} | _needed(needed, one.extras)
+    return found
 
 
 def install(python: Path, *arguments: str) -> None:

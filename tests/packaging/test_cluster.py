@@ -1,24 +1,39 @@
-"""Executors in processes of their own get the jar, the keys and nothing else; their refusals reach the driver."""
+"""The wheel and the jar as libraries of a cluster: executors get the jar, the keys and nothing else.
 
+Their refusals reach the driver.
+"""
+
+import re
 import shutil
+import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 import pytest
 
 import pme_parquet as pme
-from tests.packaging.places import KEYS, KEYS_VARIABLE, submit
+from tests.packaging.places import KEYS, KEYS_VARIABLE, fresh_python, submit
 from tests.support import archive
 
 pytestmark = pytest.mark.oldest
 
 
+@dataclass(frozen=True)
+class Ran:
+    """A job of a Python that has only what the wheel names, and PySpark."""
+
+    printed: str
+    python: Path
+    table: Path
+
+
 @pytest.fixture(scope="module")
-def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The output of the job on a cluster whose executors do not have the driver's secret in their environment."""
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+    """Return the job on a cluster whose executors do not have the driver's secret in their environment."""
     folder = tmp_path_factory.mktemp("cluster")
-    fewer = folder / "fewer.txt"
+    fewer, python, table = folder / "fewer.txt", fresh_python(folder / "fresh"), folder / "table"
     fewer.write_text(KEYS.splitlines()[0])
     settings = {
         "spark.master": "local-cluster[1,1,1024]",
@@ -26,21 +41,34 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         **archive.OF_EXECUTORS,
         f"spark.executorEnv.{KEYS_VARIABLE}": "not-the-keys",
     }
-    arguments = [str(folder / "table"), str(fewer)]
-    yield submit("refused_on_executors.py", arguments, settings, options=["--jars", pme.jar_path()])
+    jar = ["--jars", pme.jar_path()]
+    yield Ran(submit("cluster_library.py", [str(table), str(fewer)], settings, str(python), jar), python, table)
     shutil.rmtree(Path(pyspark.__file__).parent / "work")  # on a cluster of SPARK_HOME, the executors' folders are here
 
 
-def test_executors_get_the_jar_and_the_keys_from_the_driver(printed: str) -> None:
-    assert "ROWS 100" in printed
+def test_executors_get_the_jar_and_the_keys_from_the_driver(ran: Ran) -> None:
+    assert "ROWS 100" in ran.printed
 
 
-def test_a_reader_that_lacks_a_columns_key_reads_the_others(printed: str) -> None:
-    assert "OTHERS 4950" in printed
+def test_a_reader_that_lacks_a_columns_key_reads_the_others(ran: Ran) -> None:
+    assert "OTHERS 4950" in ran.printed
 
 
-def test_a_refusal_on_an_executor_comes_back_with_its_condition_file_and_column(printed: str) -> None:
-    [refused] = [line for line in printed.splitlines() if line.startswith("REFUSED ")]
+def test_a_refusal_on_an_executor_comes_back_with_its_condition_file_and_column(ran: Ran) -> None:
+    [refused] = [line for line in ran.printed.splitlines() if line.startswith("REFUSED ")]
     assert refused.startswith("REFUSED PME_KEY_NOT_FOUND [PME_KEY_NOT_FOUND] ")
     assert ".parquet" in refused
     assert "name" in refused
+
+
+def test_the_wheel_is_used_and_the_jar_is_there_once(ran: Ran) -> None:
+    assert f"PACKAGE {ran.python.parents[1]}" in ran.printed
+    [jars] = re.findall(r"^JARS .*$", ran.printed, re.MULTILINE)
+    assert jars.count(Path(pme.jar_path()).name) == 1
+
+
+def test_the_wheel_installs_the_command_and_names_all_that_it_needs(ran: Ran) -> None:
+    command = [str(ran.python.with_name("pme-parquet")), "inspect", str(ran.table)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert " encrypted  AES_GCM_V1 " in done.stdout

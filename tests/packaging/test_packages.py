@@ -1,47 +1,83 @@
-"""`spark-submit --packages` finds the published connector, which needs nothing else."""
+"""`spark-submit --packages` finds the published connector, which needs nothing else, neither jars nor an extension."""
 
+import json
 import shutil
 import xml.etree.ElementTree as ET
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.packaging.places import IVY, MAVEN, artifact, submit
 from tests.support.session import VERSION
 
-pytestmark = pytest.mark.rows(1)
-
 LINES = ["3.5_2.12", "3.5_2.13", "4.0_2.13"]
 CLOUDS = ["aws", "gcp", "azure"]
+ROWS = 100
 
 
-def _packages() -> list[str]:
-    return ["--packages", f"io.pmeparquet:{artifact()}:{VERSION}"]
+@dataclass(frozen=True)
+class Resolved:
+    """What Spark resolved, and what a session without our extension did with that.
+
+    Attributes:
+        jars: their names.
+        ways: the number of rows, or the condition of a refusal, for each way to read.
+        clients: the KMS clients that were made.
+    """
+
+    jars: set[str]
+    ways: dict[str, int | str]
+    clients: list[str]
+
+
+def resolved(directory: Path, names: list[str], *clouds: str, **settings: str) -> Resolved:
+    """Return what came of a job with these artifacts."""
+    given = {name.replace("_", "."): value for name, value in settings.items()} | {
+        "spark.jars.ivy": str(directory / "ivy"),
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+    }
+    options = ["--packages", ",".join(f"io.pmeparquet:{name}:{VERSION}" for name in names)]
+    printed = submit("packages.py", [str(directory), *clouds], given, options=options)
+    # Ivy of Spark 3.5 prints a line first.
+    done: dict[str, Any] = json.loads(printed.splitlines()[-1])
+    return Resolved({jar.name for jar in (directory / "ivy" / "jars").iterdir()}, done["ways"], done["clients"])
+
+
+@pytest.fixture(scope="module")
+def from_maven(tmp_path_factory: pytest.TempPathFactory) -> Resolved:
+    """Return what came of the connector and all clients: of each, its repository has a jar and nothing else."""
+    names = [artifact(), *(f"pme-parquet-kms-{cloud}" for cloud in CLOUDS)]
+    return resolved(tmp_path_factory.mktemp("maven"), names, *CLOUDS, spark_jars_repositories=MAVEN.as_uri())
 
 
 @pytest.mark.nightly
 def test_the_connector_resolves_from_an_ivy_repository(tmp_path: Path) -> None:
     shutil.copytree(IVY / "local", tmp_path / "ivy" / "local")
-    settings = {"spark.jars.ivy": str(tmp_path / "ivy")}
-    assert "ROWS 100" in submit("round_trip.py", [str(tmp_path / "t")], settings, options=_packages())
+    assert resolved(tmp_path, [artifact()]).ways["frame"] == ROWS
 
 
-def test_the_connector_resolves_from_a_maven_repository(tmp_path: Path) -> None:
-    settings = {"spark.jars.ivy": str(tmp_path / "ivy"), "spark.jars.repositories": MAVEN.as_uri()}
-    assert "ROWS 100" in submit("round_trip.py", [str(tmp_path / "t")], settings, options=_packages())
-    resolved = [jar.name for jar in (tmp_path / "ivy" / "jars").iterdir()]
-    assert resolved == [f"io.pmeparquet_{artifact()}-{VERSION}.jar"]
+@pytest.mark.nightly
+def test_the_connector_resolves_without_clients(tmp_path: Path) -> None:
+    found = resolved(tmp_path, [artifact()], spark_jars_repositories=MAVEN.as_uri())
+    assert found.ways["frame"] == ROWS
+    assert found.jars == {f"io.pmeparquet_{artifact()}-{VERSION}.jar"}
 
 
-@pytest.mark.parametrize("cloud", CLOUDS)
-def test_a_kms_client_resolves_next_to_the_connector_and_needs_nothing_else(cloud: str, tmp_path: Path) -> None:
-    settings = {"spark.jars.ivy": str(tmp_path / "ivy"), "spark.jars.repositories": MAVEN.as_uri()}
-    client = f"pme-parquet-kms-{cloud}"
-    options = ["--packages", f"{_packages()[1]},io.pmeparquet:{client}:{VERSION}"]
-    assert "LOADED" in submit("kms_client.py", [cloud], settings, options=options)
-    resolved = {jar.name for jar in (tmp_path / "ivy" / "jars").iterdir()}
-    assert resolved == {f"io.pmeparquet_{name}-{VERSION}.jar" for name in (artifact(), client)}
+def test_connector_and_kms_clients_resolve_from_a_maven_repository_and_need_nothing_else(from_maven: Resolved) -> None:
+    assert from_maven.clients == ["AwsKmsClient", "GcpKmsClient", "AzureKmsClient"]
+    names = (artifact(), *(f"pme-parquet-kms-{cloud}" for cloud in CLOUDS))
+    assert from_maven.jars == {f"io.pmeparquet_{name}-{VERSION}.jar" for name in names}
+
+
+def test_a_session_without_our_extension_reads_and_writes_and_trusts_no_stored_table(from_maven: Resolved) -> None:
+    ways = dict(from_maven.ways)
+    assert ways.pop("stored") == "PME_BAD_OPTION"
+    assert ways.pop("saveAsTable") == 0
+    assert ways == dict.fromkeys(ways, ROWS)
+    assert len(ways) == 7
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

@@ -1,12 +1,11 @@
-"""What the wheel contains, and that it installs and runs beside a jar, as a cluster library does."""
+"""What the wheel contains. tests/packaging/test_cluster.py installs it and runs it beside a jar."""
 
 import zipfile
 from pathlib import Path
 
 import pytest
 
-import pme_parquet as pme
-from tests.packaging.places import WHEEL, fresh_python, submit
+from tests.packaging.places import WHEEL
 from tests.support.session import VERSION
 
 JARS = [f"pme-parquet-spark-{line}-{VERSION}.jar" for line in ("3.5_2.12", "3.5_2.13", "4.0_2.13")]
@@ -47,12 +46,3 @@ def test_the_jars_of_one_scala_version_hold_the_same_core(tmp_path: Path) -> Non
             )
     assert sizes[0]
     assert sizes[0] == sizes[1]
-
-
-def test_the_wheel_and_the_jar_work_as_cluster_libraries(tmp_path: Path) -> None:
-    python = fresh_python(tmp_path / "fresh")
-    jar = pme.jar_path()
-    printed = submit("cluster_library.py", [str(tmp_path / "t")], {}, str(python), ["--jars", jar])
-    assert "ROWS 100" in printed
-    assert f"PACKAGE {tmp_path / 'fresh'}" in printed
-    assert printed.count(Path(jar).name) == 1

@@ -9,8 +9,15 @@ from typing import Any
 import pytest
 
 import pme_parquet as pme
+from tests.support.session import QUICK
 
 PASSWORD = "swordfish-41"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each keytool take a fraction of a second."""
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ A clean read shows how many requests it makes. A fault is at one of them, or at 
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
+# Of the files that a listing may lack, `make test` tries one.
+MOST = None if os.environ.get("PME_TEST_ALL") else 1
 POINTS = (2, 0, 1, 3)
 FAULTS = ("cut", "silent", "busy", "gone", "lost")
 PATIENCE = {"connection.timeout": "500ms", "connection.request.timeout": "500ms"}
@@ -90,7 +93,7 @@ def test_a_listing_that_lacks_a_file(spark: SparkSession, place: InBucket) -> No
     place.write(people(spark, 20), ENC, "append")
     everything = rows(people(spark).union(people(spark, 20)))
     assert place.rows() == everything
-    for name in place.data():
+    for name in sorted(place.data())[:MOST]:
         with place.store.forgetting(name):
             with refused("PME_SNAPSHOT_MISMATCH"):
                 place.rows()

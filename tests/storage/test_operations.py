@@ -4,7 +4,6 @@ import pytest
 
 from tests.support.storage import s3a
 from tests.support.storage.operations import (
-    test_a_migration_of_orc,
     test_copies,
     test_in_place,
     test_rotations,
@@ -12,14 +11,7 @@ from tests.support.storage.operations import (
     test_writes_and_reads,
 )
 
-__all__ = [
-    "test_a_migration_of_orc",
-    "test_copies",
-    "test_in_place",
-    "test_rotations",
-    "test_streams",
-    "test_writes_and_reads",
-]
+__all__ = ["test_copies", "test_in_place", "test_rotations", "test_streams", "test_writes_and_reads"]
 
 pytestmark = [
     pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),

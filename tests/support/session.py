@@ -27,7 +27,10 @@ JAVA_OPTIONS = f"{archive.OPTIONS} -XX:ReservedCodeCacheSize=240m"
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
 # A keystore derives keys from its password, which is slow on purpose, and thousands of queries open one.
-QUICK = "-Dkeystore.pkcs12.keyPbeIterationCount=100 -Dkeystore.pkcs12.macIterationCount=100"
+QUICK = (
+    "-Dkeystore.pkcs12.keyPbeIterationCount=100 -Dkeystore.pkcs12.macIterationCount=100 "
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+)
 CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_")
 # SoftHSM looks for its settings here when it is loaded; tests/kms/test_pkcs11.py has written them by then.
 SOFTHSM_CONF = Path(tempfile.gettempdir()) / f"pme-softhsm-{os.getpid()}.conf"

@@ -111,6 +111,14 @@ class Places:
 
 
 @dataclass(frozen=True)
+class Heaps:
+    """How many keys of each table were in live objects of the driver, and of all executors together."""
+
+    driver: dict[str, int]
+    executors: dict[str, int]
+
+
+@dataclass(frozen=True)
 class Cluster:
     """A finished job."""
 
@@ -121,6 +129,10 @@ class Cluster:
     def seen(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.places.work / "seen.json").read_text())
         return found
+
+    @property
+    def heaps(self) -> Heaps:
+        return Heaps(**json.loads((self.places.work / "heaps.json").read_text()))
 
     def calls(self, name: str) -> Log:
         return Log(self.places.log(name))

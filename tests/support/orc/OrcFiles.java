@@ -2,9 +2,11 @@
 //   java -cp "<Spark's jars>/*" OrcFiles.java write <directory>
 //   java -cp "<Spark's jars>/*" OrcFiles.java facts <file>...
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import org.apache.hadoop.conf.Configuration;
@@ -44,12 +46,11 @@ public class OrcFiles {
   private static final Configuration CONF = new Configuration();
 
   public static void main(String[] arguments) throws Exception {
-    if (arguments[0].equals("write")) {
-      write(arguments[1]);
-    } else {
-      for (int i = 1; i < arguments.length; i++) {
-        System.out.println(facts(arguments[i]));
-      }
+    write(arguments[0]);
+    String[] names = new File(arguments[0]).list((directory, name) -> name.endsWith(".orc"));
+    Arrays.sort(names);
+    for (String name : names) {
+      System.out.println(facts(arguments[0] + "/" + name));
     }
   }
 

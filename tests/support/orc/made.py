@@ -17,20 +17,11 @@ SOURCE = Path(__file__).with_name("OrcFiles.java")
 DATA = ROOT / "tests" / "data" / "orc"
 
 
-def write(directory: Path) -> list[Path]:
-    """Write all files into a directory."""
-    _run("write", str(directory))
-    return sorted(directory.glob("*.orc"))
-
-
-def facts(files: list[Path]) -> list[dict[str, Any]]:
-    """Return what ORC's reader says of each file, without any key."""
-    return [json.loads(line) for line in _run("facts", *map(str, files)).splitlines() if line.startswith("{")]
-
-
-def _run(*arguments: str) -> str:
+def write(directory: Path) -> dict[Path, dict[str, Any]]:
+    """Write all files into a directory, and return what ORC's reader says of each, without any key."""
     jars = Path(pyspark.__file__).parent / "jars"
-    command = [str(java()), "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*", str(SOURCE), *arguments]
+    command = [str(java()), "-XX:TieredStopAtLevel=1", "-cp", f"{jars}/*", str(SOURCE), str(directory)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"TZ": "UTC"})
     assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return dict(zip(sorted(directory.glob("*.orc")), found, strict=True))

@@ -1,0 +1,13 @@
+"""Operations on S3A that `make test` tries on HDFS."""
+
+import pytest
+
+from tests.support.storage import s3a
+from tests.support.storage.operations import test_a_migration_of_orc
+
+__all__ = ["test_a_migration_of_orc"]
+
+pytestmark = [
+    pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    pytest.mark.nightly,
+]
