@@ -182,16 +182,16 @@ def main(work: Path) -> None:
     spark = session(places, settings)
     try:
         job = Job(spark, places)
-        search = HeapSearch(spark, places) if sys.platform == "linux" and not short else None
-        if search:
-            search.use_keys()
         job.few()
         if not short:
             for columns, files in TABLES:
                 job.counted(columns, files)
             job.others()
-        if search:
-            (work / "heaps.json").write_text(json.dumps(asdict(search.found())))
+            if sys.platform == "linux":
+                # At the end: nothing but time may remove the keys.
+                search = HeapSearch(spark, places)
+                search.use_keys()
+                (work / "heaps.json").write_text(json.dumps(asdict(search.found())))
         job.show()
         (work / "seen.json").write_text(json.dumps(job.seen))
     finally:

@@ -48,14 +48,15 @@ class HeapSearch:
         return self.places.data / "heap"
 
     def use_keys(self) -> None:
-        """Write and read tables whose keys expire at once, write one more, and read one whose keys are kept."""
-        kms = self.places.static().options() | {LIFETIME: "1"}
+        """Write each table, and read one whose keys are kept, and others whose keys expire at once."""
+        kms = self.places.static().options()
         protected = encryption(COLUMNS) | {"keyMaterial": "external"}
         for name in (KEPT, *GONE, WRITTEN):
             save(frame(self.spark, COLUMNS, FILES), str(self.data / name), kms | protected)
-        # The job takes minutes.
-        for name, options in {KEPT: {LIFETIME: "3600"}, **GONE}.items():
-            content = read(self.spark, str(self.data / name), kms | options)
+        lifetimes = {KEPT: "600"} | dict.fromkeys(GONE, "1")
+        for name, lifetime in lifetimes.items():
+            options = kms | {LIFETIME: lifetime} | GONE.get(name, {})
+            content = read(self.spark, str(self.data / name), options)
             assert len(rows(content)) == FILES * ROWS_PER_FILE
 
     def found(self) -> Heaps:
