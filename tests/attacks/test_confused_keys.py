@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+# MaterialSuite, ParquetLayerSuite and SplitReaderSuite show each of the checks that refuse these files.
+pytestmark = pytest.mark.nightly
+
 DAYS = (20_000, 20_001)
 FORGED = 666
 every_reader = pytest.mark.parametrize("reader", READERS)

@@ -44,7 +44,6 @@ KINDS = [
     FileKind("java", GCM, plain_footer=True),
     FileKind("arrow", CTR, plain_footer=False),
 ]
-three_kinds = pytest.mark.parametrize("kind", KINDS, ids=str)
 of_spark = pytest.mark.parametrize("kind", KINDS[:2], ids=str)
 
 
@@ -55,54 +54,37 @@ def unexpected(
     return probe.unexpected(attacks, kind.algorithm)
 
 
-@pages_only
-@three_kinds
-@pytest.mark.parametrize("maker", [insiders.page_headers, insiders.v2_headers, insiders.dictionaries])
-def test_a_hostile_page_header_is_refused(probe: Probe, file_of: FileOf, kind: FileKind, maker: Maker) -> None:
-    # Code of Spark that works with the rows may fail on an index that is not in the dictionary.
-    foreign = [FOREIGN] if maker is insiders.dictionaries else []
-    assert unexpected(probe, file_of(kind), kind, maker, ALL, DAMAGED, UNSUPPORTED, *foreign) == {}
+# Some codecs are not installed. Code of Spark may fail on an index that is not in the dictionary.
+HEADERS = (DAMAGED, UNSUPPORTED)
+# The rows stay the same if nothing needs the changed field: a physical type that is in the schema, a place that the
+# dictionary's place implies, a longer minimum, a page of the same rows.
+METADATA = (DAMAGED, NOT_AUTHENTIC, UNSUPPORTED, SAME)
+INDEXES = (DAMAGED, NOT_AUTHENTIC, SAME)
+CASES: list[tuple[Maker, Query, tuple[str, ...], list[FileKind]]] = [
+    # Whole pages of other rows are possible.
+    (insiders.page_contents, ALL, (DAMAGED, OTHER, FOREIGN), KINDS),
+    (insiders.page_headers, ALL, HEADERS, KINDS),
+    (insiders.v2_headers, ALL, HEADERS, KINDS),
+    (insiders.dictionaries, ALL, (*HEADERS, FOREIGN), KINDS),
+    (insiders.column_metadata, ALL, METADATA, KINDS),
+    (insiders.row_groups, ALL, METADATA, KINDS),
+    (insiders.schemas, ALL, (DAMAGED, NOT_AUTHENTIC), KINDS),
+    (insiders.unread_numbers, ALL, (SAME,), KINDS),
+    *(
+        (maker, query, INDEXES, KINDS[:2])
+        for maker in (insiders.offset_indexes, insiders.index_places, insiders.column_indexes)
+        for query in (FILTERED, ONE_ROW)
+    ),
+]
+ROWS = [(maker, query, allowed, kind) for maker, query, allowed, kinds in CASES for kind in kinds]
 
 
 @pages_only
-@three_kinds
-def test_hostile_content_of_a_page_is_refused_or_read(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
-    # Whole pages of other rows are possible; and as above.
-    assert unexpected(probe, file_of(kind), kind, insiders.page_contents, ALL, DAMAGED, OTHER, FOREIGN) == {}
-
-
-@pages_only
-@three_kinds
-@pytest.mark.parametrize("maker", [insiders.column_metadata, insiders.row_groups])
-def test_hostile_metadata_are_refused_or_not_needed(
-    probe: Probe, file_of: FileOf, kind: FileKind, maker: Maker
+@pytest.mark.parametrize(("maker", "query", "allowed", "kind"), ROWS)
+def test_hostile_content_is_refused_or_not_needed(
+    probe: Probe, file_of: FileOf, maker: Maker, query: Query, allowed: tuple[str, ...], kind: FileKind
 ) -> None:
-    # The rows stay the same if nothing needs the changed field: a physical type that is in the schema, or a place that
-    # the dictionary's place implies. Some codecs are not installed.
-    allowed = (DAMAGED, NOT_AUTHENTIC, UNSUPPORTED, SAME)
-    assert unexpected(probe, file_of(kind), kind, maker, ALL, *allowed) == {}
-
-
-@pages_only
-@three_kinds
-def test_a_hostile_schema_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
-    assert unexpected(probe, file_of(kind), kind, insiders.schemas, ALL, DAMAGED, NOT_AUTHENTIC) == {}
-
-
-@pages_only
-@three_kinds
-def test_numbers_that_no_reader_uses_change_nothing(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
-    assert unexpected(probe, file_of(kind), kind, insiders.unread_numbers, ALL, SAME) == {}
-
-
-@pages_only
-@of_spark
-@pytest.mark.parametrize("maker", [insiders.index_places, insiders.offset_indexes, insiders.column_indexes])
-def test_a_hostile_page_index_is_refused(probe: Probe, file_of: FileOf, kind: FileKind, maker: Maker) -> None:
-    # The rows are the same if nothing needs the changed field to find them: a longer minimum, a page of the same rows.
-    file = file_of(kind)
-    assert unexpected(probe, file, kind, maker, FILTERED, DAMAGED, NOT_AUTHENTIC, SAME) == {}
-    assert unexpected(probe, file, kind, maker, ONE_ROW, DAMAGED, NOT_AUTHENTIC, SAME) == {}
+    assert unexpected(probe, file_of(kind), kind, maker, query, *allowed) == {}
 
 
 @pages_only

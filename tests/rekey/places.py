@@ -27,14 +27,6 @@ def in_place(spark: SparkSession, path: Path | str, enc: pme.Encryption = ENC, *
     return pme.encrypt(spark, str(path), enc=enc, in_place=True, options=options)
 
 
-def spoil(file: Path, at: int = 60) -> bytes:
-    """Alter a byte, by default of a plaintext page, whose checksum then fails; return the file's old content."""
-    before = file.read_bytes()
-    file.write_bytes(before[:at] + bytes([before[at] ^ 1]) + before[at + 1 :])
-    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-    return before
-
-
 def hidden(path: Path) -> list[str]:
     """Return the names of the files that a run left."""
     return [file.name for file in files_under(path) if "pme-" in str(file.relative_to(path))]

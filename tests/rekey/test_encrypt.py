@@ -1,33 +1,35 @@
-"""A plaintext table is copied to an encrypted one and back, and nothing is lost or changed."""
+"""A plaintext table is encrypted and decrypted again, and nothing is lost or changed.
+
+`TableCopiesSuite` and `TableInPlaceSuite` have the rest.
+"""
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pme_parquet as pme
 from tests.rekey.copies import left
+from tests.rekey.places import hidden, in_place, read
 from tests.rekey.same import ENC, MODES, assert_same
-from tests.support.canary import data_files, find_canaries
-from tests.support.expect import refused, snapshot
+from tests.support.canary import data_files, files_under, find_canaries
+from tests.support.expect import refused, untouched
 from tests.support.frames import people
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
+from tests.support.storage import file_systems
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pathlib import Path
 
-MINUTE = 60
+    from pyspark.sql import SparkSession
+
+CTR = {"algorithm": "AES_GCM_CTR_V1"}
+EXTERNAL = pme.Encryption(kms=TEST_KMS, uniform_key="footer", key_material="external")
 
 
-def read(spark: SparkSession, path: Path | str, **options: str) -> DataFrame:
-    return spark.read.format("pme-parquet").options(kms=TEST_KMS, **options).load(str(path))
-
-
-def names(path: Path | str) -> list[str]:
+def names(path: Path) -> list[str]:
     return [str(file.relative_to(path)) for file in data_files(path)]
 
 
@@ -37,97 +39,100 @@ def test_encrypting_and_decrypting_restores_the_table(
 ) -> None:
     encrypted, back = tmp_path / "encrypted", tmp_path / "back"
     done = pme.encrypt(spark, str(plain), str(encrypted), MODES[mode])
-    ctr = {"algorithm": "AES_GCM_CTR_V1"}
-    assert rows(read(spark, encrypted, **ctr)) == rows(spark.read.parquet(str(plain)))
-    again = pme.decrypt(spark, str(encrypted), str(back), TEST_KMS, write_plaintext=True, options=ctr)
+    assert rows(read(spark, encrypted, **CTR)) == rows(spark.read.parquet(str(plain)))
+    with refused("PME_BAD_OPTION", "write_plaintext=True"):
+        pme.decrypt(spark, str(encrypted), str(back), TEST_KMS, options=CTR)
+    assert left(tmp_path) == ["encrypted", "plain"]
+    again = pme.decrypt(spark, str(encrypted), str(back), TEST_KMS, write_plaintext=True, options=CTR)
     assert (again.files, again.rows, again.pages) == (done.files, done.rows, done.pages)
     assert names(plain) == names(encrypted) == names(back)
-    assert rows(spark.read.parquet(str(back))) == rows(spark.read.parquet(str(plain)))
     for before, after in zip(data_files(plain), data_files(back), strict=True):
         assert_same(before, after)
 
 
-def test_no_encrypted_value_is_readable_in_the_copy(spark: SparkSession, plain: Path, target: str) -> None:
-    assert find_canaries(plain, ["name-", "ssn-"])
-    pme.encrypt(spark, str(plain), target, ENC)
-    assert find_canaries(target, ["name-", "ssn-", "street-"]) == []
+@pytest.mark.parametrize("mode", MODES)
+def test_files_are_encrypted_in_place(spark: SparkSession, plain: Path, tmp_path: Path, mode: str) -> None:
+    before = {file: file.read_bytes() for file in data_files(plain)}
+    expected = rows(spark.read.parquet(str(plain)))
+    bad = next(iter(before))
+    bad.write_bytes(b"no file of Parquet")
+    bad.with_name(f".{bad.name}.crc").unlink()
+    with pytest.raises(pme.PmeError, match="Run this again with the same arguments") as caught:
+        in_place(spark, plain, MODES[mode])
+    report = caught.value.report
+    assert (report.files, report.already) == (len(before) - 1, 0)
+    assert [one.file.rpartition("/")[2] for one in report.failed] == [bad.name]
+    bad.write_bytes(before[bad])
+    # The target may be named where it is the source.
+    done = pme.encrypt(spark, str(plain), str(plain), MODES[mode], in_place=True)
+    assert (done.files, done.already, done.failed) == (1, len(before) - 1, ())
+    assert data_files(plain) == list(before)
+    assert rows(read(spark, plain, **CTR)) == expected
+    protected = ["name-", "ssn-", "street-"] if mode != "CTR beside" else ["name-"]
+    assert find_canaries(plain, protected) == []
+    assert hidden(plain) == []
+    # Decrypted, they are what they were before.
+    back = tmp_path / "back"
+    pme.decrypt(spark, str(plain), str(back), TEST_KMS, write_plaintext=True, options=CTR)
+    for file, content in before.items():
+        was = tmp_path / "was.parquet"
+        was.write_bytes(content)
+        assert_same(was, back / file.relative_to(plain))
 
 
-def test_the_plaintext_table_is_left_as_it_is(spark: SparkSession, plain: Path, target: str) -> None:
-    before = snapshot(plain)
-    pme.encrypt(spark, str(plain), target, ENC)
-    assert snapshot(plain) == before
-
-
-@pytest.mark.parametrize("log", ["_delta_log/0.json", ".hoodie/hoodie.properties", "metadata/v1.metadata.json"])
-def test_a_table_that_another_tool_manages_is_not_copied(
-    spark: SparkSession, plain: Path, target: str, log: str
+def test_files_in_an_object_store_are_overwritten_directly(
+    spark: SparkSession, plain: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    (plain / log).parent.mkdir()
-    (plain / log).touch()
-    for source in (plain, data_files(plain)[0].parent, data_files(plain)[0]):
-        with refused("PME_UNSUPPORTED", log.partition("/")[0], "the tools of its table format"):
-            pme.encrypt(spark, str(source), target, ENC)
-    assert not Path(target).exists()
+    file_systems.load(spark, tmp_path_factory)
+    expected = rows(spark.read.parquet(str(plain)))
+    with refused("PME_UNSUPPORTED", "keyMaterial=external", "copy"), untouched(plain):
+        in_place(spark, f"s3a://{plain}", EXTERNAL, **file_systems.store("s3a"))
+    with refused("PME_UNSUPPORTED", "odd", "hdfs"), untouched(plain):
+        in_place(spark, f"odd://{plain}", ENC, **file_systems.store("odd"))
+    assert hidden(plain) == []
+    done = in_place(spark, f"s3a://{plain}", ENC, **file_systems.store("s3a"))
+    assert done.files == len(data_files(plain))
+    for file in files_under(plain):
+        if file.name.endswith(".crc"):
+            file.unlink()  # the store keeps none
+    assert rows(read(spark, plain)) == expected
+    assert hidden(plain) == []
 
 
-@pytest.mark.parametrize("partitions", [[], ["country"]])
-def test_the_copy_of_a_streaming_sink_has_the_files_that_its_log_lists(
-    spark: SparkSession, plain: Path, tmp_path: Path, target: str, partitions: list[str]
-) -> None:
-    sink = tmp_path / "sink"
-    stream = spark.readStream.schema(spark.read.parquet(str(plain)).schema).parquet(str(plain)).writeStream
-    writer = stream.format("parquet").partitionBy(*partitions).option("checkpointLocation", str(tmp_path / "log"))
-    assert writer.trigger(availableNow=True).start(str(sink)).awaitTermination(MINUTE)
-    expected = rows(spark.read.parquet(str(sink)))
-    # The rest of a failed batch is not part of the table.
-    listed = data_files(sink)
-    shutil.copy(listed[0], listed[0].with_name("orphan.parquet"))
-    done = pme.encrypt(spark, str(sink), target, ENC)
-    assert (done.files, done.rows) == (len(listed), len(expected))
-    assert rows(read(spark, target)) == expected
-    assert "orphan.parquet" not in {file.name for file in data_files(Path(target))}
-
-
-def test_files_that_are_already_encrypted_are_encrypted_again(
-    spark: SparkSession, plain: Path, tmp_path: Path, target: str
-) -> None:
-    old = pme.Encryption(kms=TEST_KMS, uniform_key="other")
-    people(spark, 20).write.format("pme-parquet").options(**old.options()).mode("append").partitionBy("country").save(
-        str(plain)
+def test_nothing_of_a_protected_column_is_readable(spark: SparkSession, tmp_path: Path, target: str) -> None:
+    source = tmp_path / "plain"
+    people(spark).write.option("parquet.bloom.filter.enabled#name", "true").parquet(str(source))
+    enc = pme.Encryption(
+        kms=TEST_KMS,
+        footer_key="footer",
+        column_keys={"pii": ["name", "ssn", "address", "tags", "scores"]},
+        unlisted_columns="plaintext",
+        plaintext_footer=True,
     )
-    expected = rows(spark.read.format("pme-parquet").options(kms=TEST_KMS, plaintextFiles="allow").load(str(plain)))
-    # Whatever the options say about plaintext: plaintext is what this copies.
-    pme.encrypt(spark, str(plain), target, ENC, options={"plaintextfiles": "error"})
-    assert rows(read(spark, target)) == expected
-    used = pme.key_usage(spark, target, options={"kms": TEST_KMS}).collect()
-    assert {row.master_key for row in used} == {"footer", "pii"}
+    pme.rekey(spark, str(source), target, enc, options={"plaintextFiles": "allow"})
+    protected = ["name-", "ssn-", "street-", "tag-"]
+    assert {find.canary for find in find_canaries(source, protected)} == set(protected)
+    assert find_canaries(target, protected) == []
+    assert rows(read(spark, target)) == rows(people(spark))
 
 
-def test_nothing_is_decrypted_by_accident(spark: SparkSession, plain: Path, tmp_path: Path) -> None:
-    encrypted, target = tmp_path / "encrypted", tmp_path / "target"
-    pme.encrypt(spark, str(plain), str(encrypted), ENC)
-    with refused("PME_BAD_OPTION", "write_plaintext=True"):
-        pme.decrypt(spark, str(encrypted), str(target), TEST_KMS)
-    assert left(tmp_path) == ["encrypted", "plain"]
+ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
+    "no encryption": ({"in_place": True}, "enc is missing"),
+    "no target": ({"enc": ENC}, "in_place=True"),
+    "another target": ({"enc": ENC, "in_place": True, "target": "elsewhere"}, "elsewhere"),
+    "a KMS of the source": ({"enc": ENC, "in_place": True, "kms": TEST_KMS}, "takes no kms"),
+}
 
 
-def test_a_table_is_not_decrypted_without_its_keys_or_under_another_prefix(
-    spark: SparkSession, plain: Path, tmp_path: Path, keys: pme.Keystore
-) -> None:
-    encrypted, target = tmp_path / "encrypted", tmp_path / "target"
-    pme.encrypt(spark, str(plain), str(encrypted), pme.Encryption(kms=TEST_KMS, uniform_key="of-another-kms"))
-    with refused("PME_KEY_NOT_FOUND", "'of-another-kms'"):
-        pme.decrypt(spark, str(encrypted), str(target), keys, write_plaintext=True)
-    for another in ({"kms": {"kms": TEST_KMS, "aadPrefix": "x"}}, {"kms": TEST_KMS, "options": {"aadPrefix": "x"}}):
-        with refused("PME_AAD_PREFIX"):
-            pme.decrypt(spark, str(encrypted), str(target), write_plaintext=True, **another)
-    assert left(tmp_path) == ["encrypted", "plain"]
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_arguments_that_contradict_each_other_are_refused(case: str) -> None:
+    arguments, mention = ARGUMENTS[case]
+    with refused("PME_BAD_OPTION", mention):
+        pme.encrypt(object(), "source", **arguments)  # type: ignore[arg-type] # no session is asked
 
 
-@pytest.mark.rows(1)
-@pytest.mark.parametrize("what", ["encrypt", "decrypt"])
+@pytest.mark.parametrize("what", ["encrypt", "decrypt", "rekey"])
 def test_over_spark_connect_copies_say_why_they_cannot_run(what: str) -> None:
-    arguments = (ENC,) if what == "encrypt" else (TEST_KMS,)
+    arguments = (TEST_KMS,) if what == "decrypt" else (ENC,)
     with refused("PME_UNSUPPORTED", f"pme.{what}", "Spark Connect", "classic session"):
         getattr(pme, what)(object(), "source", "target", *arguments)

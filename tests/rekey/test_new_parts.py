@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -68,47 +69,38 @@ PARTS: dict[str, tuple[Callable[[Struct], Struct], str]] = {
 }
 
 
-@pytest.mark.parametrize("enc", [OPEN, CLOSED], ids=["plain footer", "encrypted footer"])
-def test_an_extension_of_the_footer_is_left_out(spark: SparkSession, tmp_path: Path, enc: pme.Encryption) -> None:
-    source, target = plain(tmp_path / "source", extended), tmp_path / "target"
-    pme.encrypt(spark, str(source), str(target), enc)
-    pme.encrypt(spark, str(source), enc=enc, in_place=True)
-    for table in (source, target):
-        [file] = data_files(table)
-        assert EXTENSION not in {field.number for field in Anatomy(file.read_bytes()).footer}
-        assert CANARY not in file.read_bytes()
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_unknown_fields_are_refused(spark: SparkSession, tmp_path: Path, part: str) -> None:
-    change, named = PARTS[part]
-    source = plain(tmp_path / "source", change)
-    with untouched(tmp_path), refused("PME_UNSUPPORTED", named, "a.parquet"):
-        pme.encrypt(spark, str(source), str(tmp_path / "target"), OPEN)
-    with untouched(tmp_path), refused("PME_UNSUPPORTED", named, "a.parquet"):
-        pme.encrypt(spark, str(source), enc=OPEN, in_place=True)
-
-
-def test_a_column_of_a_later_logical_type_is_refused_by_its_name(spark: SparkSession, tmp_path: Path) -> None:
-    later = [thrift.Field(FILE_TYPE, thrift.STRUCT, [])]
-    change = in_list(SCHEMA, lambda element: thrift.put(element, LOGICAL_TYPE, thrift.STRUCT, later))
-    source = plain(tmp_path / "source", change)
-    with untouched(tmp_path), refused("PME_UNSUPPORTED", "'name'", "logical type"):
-        pme.encrypt(spark, str(source), str(tmp_path / "target"), CLOSED)
-    with untouched(tmp_path), refused("PME_UNSUPPORTED", "'name'", "logical type"):
-        pme.encrypt(spark, str(source), enc=CLOSED, in_place=True)
-
-
-@pytest.mark.parametrize("entry", ["geo", "hoodie_min_record_key", "org.apache.hudi.bloomfilter"])
-def test_entries_that_may_reveal_values_are_not_written_in_the_clear(
-    spark: SparkSession, tmp_path: Path, entry: str
+def test_an_extension_of_the_footer_is_left_out_and_other_fields_are_refused(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    source = plain(tmp_path / "source", list, **{entry: CANARY.decode(), "pandas": "{}"})
-    with untouched(tmp_path), refused("PME_UNSUPPORTED", f"'{entry}'", never=(CANARY.decode(),)):
-        pme.encrypt(spark, str(source), str(tmp_path / "target"), OPEN)
-    pme.encrypt(spark, str(source), str(tmp_path / "target"), CLOSED)
-    [file] = data_files(tmp_path / "target")
-    assert CANARY not in file.read_bytes()
+    for enc in (OPEN, CLOSED):
+        source, target = plain(tmp_path / f"source-{enc.plaintext_footer}", extended), tmp_path / "target"
+        pme.encrypt(spark, str(source), str(target), enc)
+        pme.encrypt(spark, str(source), enc=enc, in_place=True)
+        for table in (source, target):
+            [file] = data_files(table)
+            assert EXTENSION not in {field.number for field in Anatomy(file.read_bytes()).footer}
+            assert CANARY not in file.read_bytes()
+        shutil.rmtree(target)
+    later = [thrift.Field(FILE_TYPE, thrift.STRUCT, [])]
+    logical = in_list(SCHEMA, lambda element: thrift.put(element, LOGICAL_TYPE, thrift.STRUCT, later))
+    refusals = [(part, change, OPEN, [named, "a.parquet"]) for part, (change, named) in PARTS.items()]
+    for part, change, enc, mentions in [*refusals, ("logical", logical, CLOSED, ["'name'", "logical type"])]:
+        source = plain(tmp_path / part, change)
+        with untouched(tmp_path), refused("PME_UNSUPPORTED", *mentions):
+            pme.encrypt(spark, str(source), str(tmp_path / "target"), enc)
+        with untouched(tmp_path), refused("PME_UNSUPPORTED", *mentions):
+            pme.encrypt(spark, str(source), enc=enc, in_place=True)
+
+
+def test_entries_that_may_reveal_values_are_not_written_in_the_clear(spark: SparkSession, tmp_path: Path) -> None:
+    for entry in ("geo", "hoodie_min_record_key", "org.apache.hudi.bloomfilter"):
+        source, target = plain(tmp_path / entry, list, **{entry: CANARY.decode(), "pandas": "{}"}), tmp_path / "target"
+        with untouched(tmp_path), refused("PME_UNSUPPORTED", f"'{entry}'", never=(CANARY.decode(),)):
+            pme.encrypt(spark, str(source), str(target), OPEN)
+        pme.encrypt(spark, str(source), str(target), CLOSED)
+        [file] = data_files(target)
+        assert CANARY not in file.read_bytes()
+        shutil.rmtree(target)
 
 
 @pytest.mark.parametrize("enc", [OPEN, CLOSED], ids=["plain footer", "encrypted footer"])

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 ENC = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["timestamp_ns", "time64_ns"]})
 OTHER = pme.Encryption(kms=TEST_KMS, uniform_key="other")
 DAY, NOON = dt.datetime(2026, 1, 2, 3, 4, 5), dt.time(12, 0, 1)  # noqa: DTZ001 some of the types have no zone
-UTC_DAY = DAY.replace(tzinfo=dt.timezone.utc)
 COLUMNS: dict[str, tuple[pa.DataType, Any]] = {
     "bool": (pa.bool_(), True),
     **{f"{sign}int{bits}": (getattr(pa, f"{sign}int{bits}")(), bits) for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -75,8 +74,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.name: path for path in root.iterdir()}
 
 
-@pytest.mark.parametrize("writer", ["arrow-1.0", "arrow-2.6", "int96", "duckdb"])
-def test_every_type_is_encrypted_and_decrypted(
+@pytest.mark.parametrize("writer", ["arrow-2.6", "arrow-1.0", "int96", "duckdb"])
+def test_every_type_is_encrypted_rotated_and_decrypted(
     spark: SparkSession, tables: dict[str, Path], tmp_path: Path, writer: str
 ) -> None:
     source, copy, again, back = tables[writer], *(tmp_path / name for name in ("copy", "again", "back"))
@@ -88,14 +87,10 @@ def test_every_type_is_encrypted_and_decrypted(
     assert after.relative_to(back) == before.relative_to(source)
     assert pq.ParquetFile(after).schema.equals(pq.ParquetFile(before).schema)
     assert pq.ParquetFile(after).read().equals(pq.ParquetFile(before).read())
-
-
-def test_operations_work_on_tables_of_every_type(spark: SparkSession, tables: dict[str, Path], tmp_path: Path) -> None:
-    kms, copy = pme.KmsClass(TEST_KMS), tmp_path / "copy"
-    pme.encrypt(spark, str(tables["arrow-2.6"]), str(copy), ENC)
-    assert pme.verify(spark, copy, kms=kms).count() == 0
-    pme.rotate(spark, copy, kms=kms, master_keys={"pii": "pii-2"})
-    keys = {row.master_key: row.columns for row in pme.key_usage(spark, copy, kms=kms).collect()}
-    assert keys["pii-2"] == ["time64_ns", "timestamp_ns"]
-    assert pme.verify(spark, copy, kms=kms).count() == 0
-    pme.report(copy, tmp_path / "report.html", spark=spark, kms=kms)
+    if writer == "arrow-2.6":
+        kms = pme.KmsClass(TEST_KMS)
+        pme.rotate(spark, copy, kms=kms, master_keys={"pii": "pii-2"})
+        keys = {row.master_key: row.columns for row in pme.key_usage(spark, copy, kms=kms).collect()}
+        assert keys["pii-2"] == ["time64_ns", "timestamp_ns"]
+        assert pme.verify(spark, copy, kms=kms).count() == 0
+        pme.report(copy, tmp_path / "report.html", spark=spark, kms=kms)

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.rows(2)
-
 UNIFORM = [FileKind("uniform", algorithm, plain) for algorithm in (GCM, CTR) for plain in (False, True)]
 every_kind = pytest.mark.parametrize("kind", [*KINDS, *UNIFORM], ids=str)
 

@@ -11,7 +11,6 @@ import pyarrow.parquet.encryption as pe
 from tests.support.interop.arrow_kms import LocalKms
 from tests.support.session import TEST_KMS
 from tests.support.source import FORMAT
-from tests.xskipper.stores import Index, bloom
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 KMS = {"kms": TEST_KMS}
 FOOTER = KMS | {"footerKey": "footer"}
-TYPES = {pa.float64(): "double", pa.string(): "string", pa.int32(): "integer"}
 
 
 def make(table: Path, schema: pa.Schema, files: Mapping[str, Sequence[tuple[object, ...]]]) -> None:
@@ -38,23 +36,6 @@ def make(table: Path, schema: pa.Schema, files: Mapping[str, Sequence[tuple[obje
 def id_of(file: Path) -> str:
     """Return what a store calls a file: its path and modification time in milliseconds."""
     return f"{file}#{file.stat().st_mtime_ns // 1_000_000}"
-
-
-def indexes_of(schema: pa.Schema, text: str) -> list[Index]:
-    """Return indexes of a text such as ``minmax temp, valuelist address``."""
-    parts = [part.split() for part in text.split(",")]
-    return [Index(kind, column, TYPES[schema.field(column).type]) for kind, column in parts]
-
-
-def said(spark: SparkSession, schema: pa.Schema, rows: Sequence[tuple[object, ...]], index: Index) -> object:
-    """Return what an index says of rows, as Xskipper collects it."""
-    values = [row[schema.get_field_index(index.column)] for row in rows]
-    known: list[Any] = [value for value in values if value is not None]
-    if not rows:
-        return None
-    if index.kind == "minmax":
-        return {"min": min(known, default=None), "max": max(known, default=None)}
-    return sorted(set(known)) if index.kind == "valuelist" else bloom(spark, known)
 
 
 def load(spark: SparkSession, table: Path, **options: str) -> DataFrame:

@@ -102,7 +102,9 @@ def test_an_export_says_what_the_files_hold_under_the_keys_that_it_states(spark:
         assert math.isnan(row["ratio_minmax_5"]["max"])
 
 
-def test_each_index_is_under_its_own_key(spark: SparkSession, tmp_path: Path) -> None:
+def test_each_index_is_under_its_own_key_and_the_footer_is_plaintext_only_if_the_export_asks(
+    spark: SparkSession, tmp_path: Path, conf: Conf
+) -> None:
     table(spark, tmp_path / "t")
     keys = {"stats": ["id"], "pii": ["Inner.n"]}
     pme.export_xskipper(spark, tmp_path / "t", tmp_path / "store", options=KMS, index_keys=keys, footer_key="other")
@@ -113,11 +115,6 @@ def test_each_index_is_under_its_own_key(spark: SparkSession, tmp_path: Path) ->
     for column in ("sum##_minmax_5", "inner$#$n_minmax_9"):
         with pytest.raises(Exception, match=r"no key|access|decrypt"):
             rows(opened(file, "other", "stats"), column)
-
-
-def test_the_footer_is_plaintext_only_if_the_export_asks(spark: SparkSession, tmp_path: Path, conf: Conf) -> None:
-    table(spark, tmp_path / "t")
-    file = tmp_path / "store" / NAME
     with conf({"spark.datasource.pme-parquet.plaintextFooter": "true"}):
         pme.export_xskipper(spark, tmp_path / "t", tmp_path / "store", options=KMS)
         assert file.read_bytes()[:4] == b"PARE"
@@ -150,7 +147,9 @@ def test_reads_skip_by_an_export(spark: SparkSession, tmp_path: Path, conf: Conf
             assert len(files_read(frame)[0]) == number, condition
 
 
-def test_a_plaintext_table_has_a_plaintext_store(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_plaintext_table_has_a_plaintext_store_and_what_cannot_be_a_store_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     spark.range(5).repartition(1).write.parquet(str(tmp_path / "t"))
     options = {"plaintextFiles": "allow", "footerKey": "footer"} | KMS
     pme.seal(spark, tmp_path / "t", options=options, index=[pme.MinMax("id")], expect="unsealed")
@@ -159,25 +158,23 @@ def test_a_plaintext_table_has_a_plaintext_store(spark: SparkSession, tmp_path: 
     assert row["id_minmax_2"] == {"min": 0, "max": 4}
     with refused("PME_BAD_OPTION", "footer_key"):
         pme.export_xskipper(spark, tmp_path / "t", tmp_path / "store", options=options, footer_key="footer")
-
-
-def test_what_cannot_be_a_store_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    table(spark, tmp_path / "t")
+    table_path = tmp_path / "encrypted"
+    table(spark, table_path)
 
     def export(target: Path, **given: Any) -> None:
-        pme.export_xskipper(spark, tmp_path / "t", target, options=KMS, **given)
+        pme.export_xskipper(spark, table_path, target, options=KMS, **given)
 
     with refused("PME_BAD_OPTION", "in the table"):
-        export(tmp_path / "t" / "store")
+        export(table_path / "store")
     with refused("PME_BAD_OPTION", "in the table"):
-        export(tmp_path / "t")
+        export(table_path)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "part-1.parquet").write_bytes(b"PAR1")
     with refused("PME_BAD_OPTION", "part-1.parquet"):
         export(tmp_path / "other")
     with refused("PME_UNSUPPORTED", "minMax(id)"):
-        export(tmp_path / "store", index_keys={"a:b": ["id"]})
-    assert not (tmp_path / "store").exists()
+        export(tmp_path / "new", index_keys={"a:b": ["id"]})
+    assert not (tmp_path / "new").exists()
     spark.range(1).write.format(FORMAT).options(**FOOTER).save(str(tmp_path / "unsealed"))
     with refused("PME_BAD_OPTION", "snapshot"):
-        pme.export_xskipper(spark, tmp_path / "unsealed", tmp_path / "store", options=KMS)
+        pme.export_xskipper(spark, tmp_path / "unsealed", tmp_path / "new", options=KMS)

@@ -168,6 +168,14 @@ class AlteredFilesSuite extends SparkSuite {
     }: _*)
   }
 
+  test("the name of a key is refused if the KMS exports no keys") {
+    val file = written()
+    withKeyMetadata(bytes("footer"))(file)
+    refused(Condition.Unsupported, file.getFileName.toString) {
+      reader(kms + ("keyManagement" -> "direct")).load(target).collect()
+    }
+  }
+
   /** Changes a field of the footer's key material. */
   private def withMaterial(field: String, value: String)(file: Path): Unit =
     AlteredFile.cryptoMetadata(file) { metadata =>

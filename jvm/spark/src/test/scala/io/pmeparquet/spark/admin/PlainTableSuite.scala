@@ -1,0 +1,85 @@
+package io.pmeparquet.spark.admin
+
+import java.nio.file.{Files, Path}
+
+import scala.collection.JavaConverters._
+
+import org.apache.spark.sql.DataFrame
+
+import io.pmeparquet.parquet.copy.Copied
+
+/** Tests that copy and encrypt tables: a plaintext one of two partitions, with page indexes and Bloom filters. */
+abstract class PlainTableSuite extends WatchedTableSuite {
+  protected val ofPii: Map[String, String] = Map("footerKey" -> "footer", "columnKeys" -> "pii: ssn")
+  protected val ctr = "algorithm" -> "AES_GCM_CTR_V1"
+
+  /** Ways to encrypt a table. */
+  protected val ways: Seq[(String, Map[String, String])] = Seq(
+    "one key" -> Map("uniformKey" -> "footer"),
+    "column keys" -> ofPii,
+    "CTR beside" -> Map(
+      "footerKey" -> "footer",
+      "columnKeys" -> "pii: ssn",
+      "unlistedColumns" -> "plaintext",
+      "plaintextFooter" -> "true",
+      ctr,
+      "keyMaterial" -> "external",
+      "doubleWrapping" -> "false"
+    )
+  )
+
+  protected def halves: DataFrame = people.selectExpr("*", "id % 2 AS half")
+
+  protected def plain(): Path = {
+    val indexed = Map("parquet.page.row.count.limit" -> "10", "parquet.bloom.filter.enabled#ssn" -> "true")
+    halves.write.options(indexed).partitionBy("half").parquet(s"$directory/plain")
+    directory.resolve("plain")
+  }
+
+  protected def copy(source: Any, to: Any, write: Map[String, String], read: (String, String)*): Copied =
+    TableCopies.encrypt(
+      spark,
+      source.toString,
+      to.toString,
+      (watched ++ read).asJava,
+      (watched ++ write).asJava
+    )
+
+  protected def rekey(source: Any, to: Any, write: Map[String, String], read: (String, String)*): Copied =
+    TableCopies.rekey(
+      spark,
+      source.toString,
+      to.toString,
+      (watched ++ read).asJava,
+      (watched ++ write).asJava
+    )
+
+  protected def decrypt(source: Any, to: Any, read: (String, String)*): Copied =
+    TableCopies.decrypt(spark, source.toString, to.toString, (watched ++ read).asJava, writePlaintext = true)
+
+  /** The rows of an encrypted table, with its partitions. */
+  protected def read(path: Any, more: (String, String)*): Seq[String] =
+    rows(
+      load(path.toString, more.toMap).select(halves.columns.map(org.apache.spark.sql.functions.col).toSeq: _*)
+    )
+
+  /** What is in a directory, hidden files as well. */
+  protected def names(path: Path = directory): Seq[String] =
+    path.toFile.list().toSeq.filterNot(_.startsWith("keys-")).sorted
+
+  /** The names of files within a table. */
+  protected def within(path: Any): Seq[String] = {
+    val root = directory.resolve(path.toString)
+    files(root.toString).map(root.relativize(_).toString)
+  }
+
+  protected def readable(path: Any, texts: String*): Seq[String] = {
+    val contents = allFiles(path.toString).map(file => new String(Files.readAllBytes(file), "ISO-8859-1"))
+    texts.filter(text => contents.exists(_.contains(text)))
+  }
+
+  /** A decrypted file is what it was. parquet-java 1.13 omits optional fields of the footer. */
+  protected def same(before: Path, after: Path): Unit =
+    if (!spark.version.startsWith("3."))
+      assert(Files.readAllBytes(before).sameElements(Files.readAllBytes(after)), before.toString)
+}
