@@ -107,6 +107,8 @@ private object PairSuite {
   /** The condition at the beginning of a message of Spark. The method for it has another name in each Spark. */
   object Condition {
     private val Named = "(?s)\\[([A-Z0-9_.]+)\\].*".r
-    def unapply(failed: Throwable): Option[String] = Option(failed.getMessage).collect { case Named(name) => name }
+    def unapply(failed: Throwable): Option[String] = Option(failed.getMessage).collect { case Named(name) =>
+      name
+    }
   }
 }

@@ -11,9 +11,9 @@ import scala.util.Random
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.parquet.format.{FileMetaData, Util}
+import org.apache.spark.sql.{AnalysisException, DataFrame}
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.types._
-import org.apache.spark.sql.{AnalysisException, DataFrame}
 
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.spark.PairSuite
@@ -28,7 +28,12 @@ class WritePlanSuite extends PairSuite {
     WritePlan.of(spark, frame.schema, partitionBy, options)
 
   private def save(frame: DataFrame, options: Map[String, String], partitionBy: String*): Unit =
-    frame.write.format("pme-parquet").options(options).partitionBy(partitionBy: _*).mode("overwrite").save(target)
+    frame.write
+      .format("pme-parquet")
+      .options(options)
+      .partitionBy(partitionBy: _*)
+      .mode("overwrite")
+      .save(target)
 
   /** Path, kind of key and key of each leaf column, from a plan. */
   private def planned(plan: WritePlan): Seq[(String, String, Option[String])] =
@@ -65,14 +70,30 @@ class WritePlanSuite extends PairSuite {
   }
 
   private val names =
-    Seq("id", "ssn", "Mixed", "with space", "größe", "a.b", "tick`tick", "semi;colon", "st*r", "list", "element", "key")
+    Seq(
+      "id",
+      "ssn",
+      "Mixed",
+      "with space",
+      "größe",
+      "a.b",
+      "tick`tick",
+      "semi;colon",
+      "st*r",
+      "list",
+      "element",
+      "key"
+    )
   private val leaves =
     Seq(IntegerType, StringType, DecimalType(20, 2), TimestampType, BinaryType, DoubleType)
 
   private def choose[A](random: Random, from: Seq[A]): A = from(random.nextInt(from.size))
 
   private def randomStruct(random: Random, depth: Int): StructType = StructType(
-    random.shuffle(names).take(1 + random.nextInt(5)).map(name => StructField(name, randomType(random, depth)))
+    random
+      .shuffle(names)
+      .take(1 + random.nextInt(5))
+      .map(name => StructField(name, randomType(random, depth)))
   )
 
   private def randomType(random: Random, depth: Int): DataType =
@@ -121,7 +142,10 @@ class WritePlanSuite extends PairSuite {
     for ((option, by) <- Seq("uniformKey" -> "uniform key", "footerKey" -> "footer key")) {
       val options = kms ++ Map(option -> "pay", "plaintextFooter" -> "true")
       val plan = planOf(residents(), options)
-      assertEquals(plan.columns.map(c => (c.by, c.key, c.pattern)).toSet, Set((by, Option("pay"), Option.empty[String])))
+      assertEquals(
+        plan.columns.map(c => (c.by, c.key, c.pattern)).toSet,
+        Set((by, Option("pay"), Option.empty[String]))
+      )
       save(residents(), options)
       assertEquals(planned(plan), written())
     }
@@ -133,7 +157,8 @@ class WritePlanSuite extends PairSuite {
       val plan = planOf(residents(), options, partitions: _*)
       save(residents().limit(2), options, partitions: _*)
       assertEquals(planned(plan), written())
-      val directory = Paths.get(target).relativize(files().head.getParent).iterator.asScala.map(_.toString).toSeq
+      val directory =
+        Paths.get(target).relativize(files().head.getParent).iterator.asScala.map(_.toString).toSeq
       val found = plan.columns.filter(_.by == PlannedColumn.Partition)
       assertEquals(found.map(_.path), directory.map(_.takeWhile(_ != '=')))
       assertEquals(found.flatMap(_.key), Nil)
@@ -162,7 +187,8 @@ class WritePlanSuite extends PairSuite {
       .toSet
 
   test("columnKeys covers what its patterns name") {
-    val (address, people) = (Set("addr.street", "addr.geo.lat"), Set("people.element.first", "people.element.last"))
+    val (address, people) =
+      (Set("addr.street", "addr.geo.lat"), Set("people.element.first", "people.element.last"))
     val all = Set("id", "name", "tags.element", "attr.key", "attr.value", "Mixed", "day") ++ address ++ people
     val cases = Seq(
       "pii: name" -> Set("name"),
@@ -235,7 +261,9 @@ class WritePlanSuite extends PairSuite {
   }
 
   test("settings of the session apply as in a write, and misspelt ones are refused") {
-    setOptions(Map("unlistedColumns" -> "plaintext", "plaintextFooter" -> "true", "algorithm" -> "AES_GCM_CTR_V1"))
+    setOptions(
+      Map("unlistedColumns" -> "plaintext", "plaintextFooter" -> "true", "algorithm" -> "AES_GCM_CTR_V1")
+    )
     val options = footer + ("columnKeys" -> "pii: ssn")
     val plan = planOf(residents(), options)
     save(residents(), options)
@@ -281,7 +309,11 @@ class WritePlanSuite extends PairSuite {
       (Map("columnKeys" -> "pii: ssn, nme"), UnknownColumn, Nil),
       (Map("columnKeys" -> "ssn: pii"), UnknownColumn, Nil),
       (Map("columnKeys" -> "pii: address; pay: address.zip"), BadOption, Seq("address.zip")),
-      (Map("columnKeys" -> s"pii: $all", "unlistedColumns" -> "error"), UnknownColumn, Seq("name", "ssn", "salary"))
+      (
+        Map("columnKeys" -> s"pii: $all", "unlistedColumns" -> "error"),
+        UnknownColumn,
+        Seq("name", "ssn", "salary")
+      )
     )
     for ((options, condition, by) <- cases) {
       val plan = planOf(residents(), footer ++ options)
@@ -309,7 +341,10 @@ class WritePlanSuite extends PairSuite {
       plan.refusals.map(_.condition),
       Seq(Unsupported, UnknownColumn, UnknownColumn, BadOption, UnknownColumn).map(_.name)
     )
-    assertEquals(plan.unmatched.map(entry => entry.pattern -> entry.key), Seq("nme" -> "pii", "adress.street" -> "pii"))
+    assertEquals(
+      plan.unmatched.map(entry => entry.pattern -> entry.key),
+      Seq("nme" -> "pii", "adress.street" -> "pii")
+    )
     def nearest(pattern: String) = {
       val unmatched = planOf(residents(), footer + ("columnKeys" -> s"pii: $pattern")).unmatched
       assertEquals(unmatched.size, 1)
@@ -340,7 +375,11 @@ class WritePlanSuite extends PairSuite {
       footer + ("aadPrefix" -> "{day}"),
       footer ++ Map("keyManagement" -> "direct", "keyMaterial" -> "external"),
       footer + ("kms" -> "keystroe"),
-      footer ++ Map("kms" -> "keystore", "kms.keystore.path" -> "/nowhere/keys.p12", "kms.keystore.password" -> "env:HOME"),
+      footer ++ Map(
+        "kms" -> "keystore",
+        "kms.keystore.path" -> "/nowhere/keys.p12",
+        "kms.keystore.password" -> "env:HOME"
+      ),
       footer ++ Map("kms" -> "static", "kms.static.keys" -> "env:PME_TEST_NOT_SET")
     )
   )
@@ -407,7 +446,13 @@ class WritePlanSuite extends PairSuite {
     )
     assertEquals(
       files(holding("footer").toSeq :+ ("keyManagement" -> "direct"): _*),
-      default.copy(kms = "static", keyManagement = "direct", dataKeyBits = None, kekBits = None, keyMaterial = None)
+      default.copy(
+        kms = "static",
+        keyManagement = "direct",
+        dataKeyBits = None,
+        kekBits = None,
+        keyMaterial = None
+      )
     )
     assertEquals(
       files("aadPrefix" -> "t", "storeAadPrefix" -> "false"),
@@ -422,7 +467,13 @@ class WritePlanSuite extends PairSuite {
     val readable = exposed("plaintextFooter" -> "true", "unlistedColumns" -> "plaintext")
     assertEquals(readable.size, 3)
     assert(readable.head.contains("columns without a key"), readable)
-    for (what <- Seq("names and types of all columns", "row counts", "minima and maxima of columns without a key"))
+    for (
+      what <- Seq(
+        "names and types of all columns",
+        "row counts",
+        "minima and maxima of columns without a key"
+      )
+    )
       assert(readable(1).contains(what), readable)
     assert(!exposed("plaintextFooter" -> "true").mkString.contains("minima"))
     assert(exposed("keyMaterial" -> "external").contains("ids of master keys, in key material files"))

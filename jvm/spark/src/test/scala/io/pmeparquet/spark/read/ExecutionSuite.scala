@@ -87,7 +87,8 @@ class ExecutionSuite extends PairSuite {
     ours.write(residents())
     val first = ours.read()
     val few = first.where("id < 4")
-    for (seconds <- 100 until 180) ours
+    for (seconds <- 100 until 180)
+      ours
         .reader("parquet.encryption.cache.lifetime.seconds" -> seconds.toString)
         .schema(first.schema)
         .load(ours.path)

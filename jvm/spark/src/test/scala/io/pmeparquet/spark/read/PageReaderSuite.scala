@@ -351,13 +351,17 @@ class PageReaderSuite extends PairSuite {
     for (pushed <- Seq("true", "false"); ((condition, count), at) <- conditions.zipWithIndex) {
       set(Map("spark.sql.parquet.filterPushdown" -> pushed))
       if (isWhole || at % 2 == 0) assertRead(rowsOf(Seq(condition)), count)
-      if (isWhole || at % 2 == 1) assertRead(rowsOf(Seq(condition), Seq("_metadata.row_index", "l", "t")), count)
+      if (isWhole || at % 2 == 1)
+        assertRead(rowsOf(Seq(condition), Seq("_metadata.row_index", "l", "t")), count)
     }
     set(Map("spark.sql.parquet.filterPushdown" -> "true"))
     val levels = Seq("stats", "dictionary", "columnindex", "bloom")
     for ((level, shift) <- levels.zipWithIndex; ((condition, count), at) <- conditions.zipWithIndex)
       if (isWhole || at % levels.size == shift)
-        assertRead(rowsOf(Seq(condition), Seq("id"), more = Seq(s"parquet.filter.$level.enabled" -> "false")), count)
+        assertRead(
+          rowsOf(Seq(condition), Seq("id"), more = Seq(s"parquet.filter.$level.enabled" -> "false")),
+          count
+        )
   }
 
   test("limits, top rows and joins of the table with itself") {

@@ -24,12 +24,13 @@ class RecordFailuresSuite extends PairSuite {
 
   /** The classes of a failure and its causes, with conditions, and the text about a record. */
   private def causes(job: => Any): Seq[String] =
-    Iterator.iterate[Throwable](intercept[Throwable](job))(_.getCause).takeWhile(_ != null).toList.map { failed =>
-      val text = failed match {
-        case of: ParquetDecodingException => of.getMessage.replaceAll("file:\\S+", "FILE")
-        case other => conditionOf(other)
-      }
-      s"${failed.getClass.getName} $text"
+    Iterator.iterate[Throwable](intercept[Throwable](job))(_.getCause).takeWhile(_ != null).toList.map {
+      failed =>
+        val text = failed match {
+          case of: ParquetDecodingException => of.getMessage.replaceAll("file:\\S+", "FILE")
+          case other => conditionOf(other)
+        }
+        s"${failed.getClass.getName} $text"
     }
 
   for (
@@ -62,7 +63,9 @@ class RecordFailuresSuite extends PairSuite {
       for (scan <- Seq("v1", "v2")) {
         if (scan == "v2") set(Map("spark.sql.sources.useV1SourceList" -> ""))
         def read(source: Source) =
-          causes(source.reader("scan" -> scan, "reader" -> "pages").schema(schema).load(source.path).collect())
+          causes(
+            source.reader("scan" -> scan, "reader" -> "pages").schema(schema).load(source.path).collect()
+          )
         val found = read(ours)
         assertEquals(found, read(theirs))
         val text = s"${classOf[ParquetDecodingException].getName} Can not read value $place in file FILE"
@@ -90,7 +93,10 @@ class RecordFailuresSuite extends PairSuite {
     }
 
   test("our own failures keep their condition") {
-    write("message m { required int64 n; }", (1 to 3).map(at => (group: Group) => group.append("n", at.toLong)))
+    write(
+      "message m { required int64 n; }",
+      (1 to 3).map(at => (group: Group) => group.append("n", at.toLong))
+    )
     AlteredFile.flipInModule(files(ours.path).head, 1)
     refused(NotAuthentic, "a.parquet", "'n'")(ours.read("reader" -> "pages").collect())
   }

@@ -184,12 +184,15 @@ class SchemasSuite extends PairSuite {
       spark.sql("INSERT INTO later VALUES (1)")
       spark.sql("ALTER TABLE later ADD COLUMNS (extra INT DEFAULT 5)")
       spark.sql("INSERT INTO later VALUES (2, 6)")
-      val indexes = Seq("minMax", "valueList").map(kind =>
-        IndexRequests.parse(s"""{"kind": "$kind", "column": "extra", "parameters": {}}""")
-      )
+      val indexes = Seq("minMax", "valueList")
+        .map(kind => IndexRequests.parse(s"""{"kind": "$kind", "column": "extra", "parameters": {}}"""))
       Sealing.seal(spark, ours.path, kms, Some(indexes), Some("unsealed"))
       val cases = Seq("extra = 5" -> "1", "extra < 6" -> "1", "extra IS NOT NULL" -> "12", "extra = 6" -> "2")
       for ((condition, ids) <- cases)
-        assertEquals(rows(spark.table("later").where(condition).select("id")), ids.map(id => s"[$id]").toSeq, condition)
+        assertEquals(
+          rows(spark.table("later").where(condition).select("id")),
+          ids.map(id => s"[$id]").toSeq,
+          condition
+        )
     }
 }

@@ -64,9 +64,10 @@ class StructNullsSuite extends PairSuite {
   private val denied = Seq("kms" -> classOf[GuardedKms].getName, "reader" -> "pages")
 
   /** The table as a reader sees it to whom `pii` is denied, and the same rows in plaintext. */
-  private def tables(schema: Option[String], more: (String, String)*): (DataFrame, DataFrame) = both { source =>
-    val reader = if (source == ours) source.reader(denied ++ more: _*) else source.reader()
-    schema.fold(reader)(reader.schema).load(source.path)
+  private def tables(schema: Option[String], more: (String, String)*): (DataFrame, DataFrame) = both {
+    source =>
+      val reader = if (source == ours) source.reader(denied ++ more: _*) else source.reader()
+      schema.fold(reader)(reader.schema).load(source.path)
   }
 
   private def sameOf(tables: (DataFrame, DataFrame))(query: DataFrame => DataFrame): Unit =

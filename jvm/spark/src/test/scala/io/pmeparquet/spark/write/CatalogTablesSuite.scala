@@ -43,13 +43,15 @@ class CatalogTablesSuite extends PairSuite {
     (
       "one partition is filled, another one replaced and a third one dropped",
       7 + 20 + 1,
-      after(Seq(
-        s"CREATE TABLE {table} ($columns) {using} PARTITIONED BY (country)",
-        "INSERT INTO {table} SELECT * FROM residents",
-        "INSERT INTO {table} PARTITION (country = 'de') SELECT id + 50, name FROM residents",
-        "INSERT OVERWRITE {table} PARTITION (country = 'it') VALUES (1000, 'only')",
-        "ALTER TABLE {table} DROP PARTITION (country = 'fr')"
-      ))
+      after(
+        Seq(
+          s"CREATE TABLE {table} ($columns) {using} PARTITIONED BY (country)",
+          "INSERT INTO {table} SELECT * FROM residents",
+          "INSERT INTO {table} PARTITION (country = 'de') SELECT id + 50, name FROM residents",
+          "INSERT OVERWRITE {table} PARTITION (country = 'it') VALUES (1000, 'only')",
+          "ALTER TABLE {table} DROP PARTITION (country = 'fr')"
+        )
+      )
     ),
     (
       "the writer makes, replaces and appends to a table",
@@ -85,20 +87,24 @@ class CatalogTablesSuite extends PairSuite {
     (
       "CHAR is padded",
       1,
-      after(Seq(
-        "CREATE TABLE {table} (id INT, c CHAR(5), v VARCHAR(5)) {using}",
-        "INSERT INTO {table} VALUES (1, 'ab', 'cd')"
-      ))(_).where("c = 'ab'")
+      after(
+        Seq(
+          "CREATE TABLE {table} (id INT, c CHAR(5), v VARCHAR(5)) {using}",
+          "INSERT INTO {table} VALUES (1, 'ab', 'cd')"
+        )
+      )(_).where("c = 'ab'")
     ),
     (
       "MSCK REPAIR TABLE finds partitions that were written by path",
       20,
       source => {
         source.writer(spark.table("residents")).partitionBy("country").save(source.path)
-        after(Seq(
-          s"CREATE TABLE {table} ($columns) {using} PARTITIONED BY (country) LOCATION '{path}'",
-          "MSCK REPAIR TABLE {table}"
-        ))(source)
+        after(
+          Seq(
+            s"CREATE TABLE {table} ($columns) {using} PARTITIONED BY (country) LOCATION '{path}'",
+            "MSCK REPAIR TABLE {table}"
+          )
+        )(source)
       }
     ),
     (
@@ -135,10 +141,12 @@ class CatalogTablesSuite extends PairSuite {
   test("a table with a location has the rows of the files there, and new ones are encrypted") {
     def job(source: Source) = {
       source.write(spark.table("residents"))
-      after(Seq(
-        "CREATE TABLE {table} {using} LOCATION '{path}'",
-        "INSERT INTO {table} SELECT id + 100, name, country FROM residents"
-      ))(source)
+      after(
+        Seq(
+          "CREATE TABLE {table} {using} LOCATION '{path}'",
+          "INSERT INTO {table} SELECT id + 100, name, country FROM residents"
+        )
+      )(source)
     }
     assertEquals(same(job).size, 40)
     assertEncrypted()
@@ -182,7 +190,9 @@ class CatalogTablesSuite extends PairSuite {
     assertEquals(rows(spark.table(ours.table)), rows(spark.table(theirs.table)))
   }
 
-  for ((name, keyed) <- Seq("parquet" -> Map("uniformKey" -> "footer"), "orc" -> Map("columnKeys" -> "pii: id")))
+  for (
+    (name, keyed) <- Seq("parquet" -> Map("uniformKey" -> "footer"), "orc" -> Map("columnKeys" -> "pii: id"))
+  )
     test(s"a table may have either of the format's names: pme-$name, pme_$name") {
       val (dashes, underscores) = (s"pme-$name", s"pme_$name")
       def writer(format: String) = spark.range(3).write.format(format).options(keyed)
@@ -199,7 +209,8 @@ class CatalogTablesSuite extends PairSuite {
       spark.sql("INSERT INTO named VALUES (7)")
       assertEquals(rows(spark.table("named")), Seq("[7]"))
       writer(underscores).save(target)
-      for (format <- Seq(dashes, underscores)) assertEquals(spark.read.format(format).load(target).count(), 3L)
+      for (format <- Seq(dashes, underscores))
+        assertEquals(spark.read.format(format).load(target).count(), 3L)
       assertEquals(spark.sql(s"SELECT * FROM $underscores.`$target`").count(), 3L)
     }
 }

@@ -31,7 +31,10 @@ class SessionDoctorSuite extends SparkSuite {
   test("each named key is tried by the driver and an executor, and AES is measured") {
     val options = holding("footer", "pii") ++ Map("footerKey" -> "footer", "columnKeys" -> "pii: ssn")
     val checks = named(Doctor.examine(spark, options))
-    assert(checks.keySet.exists(_.startsWith("AES")) && examine(options).keySet.subsetOf(checks.keySet), checks)
+    assert(
+      checks.keySet.exists(_.startsWith("AES")) && examine(options).keySet.subsetOf(checks.keySet),
+      checks
+    )
     for (key <- Seq("footer", "pii")) {
       assertFound(checks(s"key '$key' from driver"), "ok", "wrapped in ")
       assertFound(checks(s"key '$key' from executor"), "ok", "through the driver, unwrapped in ")
@@ -83,12 +86,16 @@ class SessionDoctorSuite extends SparkSuite {
     val both = "uses parquet.crypto.factory.class, parquet.encryption.key.list"
     assertFound(checks("Hadoop settings"), "warning", both, "Remove them")
     assertFound(checks("KMS"), "warning", "no key is named", "Name keys: ")
-    assert(checks("Iceberg catalog 'lake'").found.contains("NoClient, which is not on the class path"), checks)
+    assert(
+      checks("Iceberg catalog 'lake'").found.contains("NoClient, which is not on the class path"),
+      checks
+    )
     assert(!checks.toString.contains(secret))
   }
 
   test("each key that the KMS refuses is a problem, and no other key is") {
-    val checks = examine(kms ++ Map("footerKey" -> "k", "columnKeys" -> "denied key: a; missing key: b; down: c"))
+    val checks =
+      examine(kms ++ Map("footerKey" -> "k", "columnKeys" -> "denied key: a; missing key: b; down: c"))
     assertFound(checks("key 'k' from driver"), "ok")
     val refused = Seq(
       ("denied key", "PME_KEY_DENIED", "Ask for access to the key"),
