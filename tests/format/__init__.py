@@ -1,1 +1,1 @@
-"""Everything that Spark's own ``parquet`` source does works through ``pme-parquet``, too."""
+"""The paths that a user of Python takes, each once; `jvm/spark` compares everything else with Spark's own source."""

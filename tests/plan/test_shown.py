@@ -12,7 +12,6 @@ import pme_parquet as pme
 from tests.support.expect import assert_no_secret
 from tests.support.frames import people
 from tests.support.judging import forms
-from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +27,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
 
+@pytest.mark.newest
 def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
     tried = replace(
         enc,
@@ -70,62 +70,31 @@ def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
     ]
 
 
-def test_a_readable_footer_is_mentioned(spark: SparkSession, enc: pme.Encryption) -> None:
-    tried = replace(enc, plaintext_footer=True, column_keys={"pii": ["ssn"]}, unlisted_columns="plaintext")
-    [_, footer, _] = pme.plan(people(spark), tried).exposed
-    for what in ("names and types of all columns", "row counts", "minima and maxima of columns without a key"):
-        assert what in footer
-    assert "minima" not in str(pme.plan(people(spark), replace(tried, unlisted_columns="footerKey")))
-
-
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({}, {"footer": "encrypted", "data_key_bits": 128, "kek_bits": 128, "key_material": "internal"}),
-        ({"data_key_bits": 256, "kek_bits": 192}, {"data_key_bits": 256, "kek_bits": 192}),
-        ({"double_wrapping": False, "key_material": "external"}, {"kek_bits": None, "key_material": "external"}),
-        ({"key_management": "direct"}, {"key_management": "direct", "data_key_bits": None, "kek_bits": None}),
-        ({"key_management": "direct"}, {"key_material": None, "kms": "keystore", "footer_key": "footer"}),
-        ({"kms": pme.KmsClass(TEST_KMS)}, {"kms": TEST_KMS}),
-        ({"kms": pme.AwsKms("eu-west-1")}, {"kms": "aws"}),
-        ({"aad_prefix": "t", "store_aad_prefix": False}, {"aad_prefix": "t", "store_aad_prefix": False}),
-    ],
-    ids=str,
-)
-def test_effective_values_are_listed(
-    spark: SparkSession, enc: pme.Encryption, settings: dict[str, object], expected: dict[str, object]
+@pytest.mark.oldest
+def test_names_cannot_control_a_terminal_and_the_dict_is_json_without_a_secret(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    files = pme.plan(people(spark), replace(enc, **settings)).to_dict()["files"]  # type: ignore[arg-type]
-    assert {name: files[name] for name in expected} == expected
-
-
-def test_names_cannot_control_a_terminal_or_a_notebook(spark: SparkSession, enc: pme.Encryption) -> None:
-    frame = spark.range(1).toDF(HOSTILE)
-    named = replace(
-        enc, footer_key=HOSTILE, aad_prefix=HOSTILE, column_keys=json.dumps({HOSTILE: ["*", f"`{HOSTILE}x`"]})
-    )
-    plan = pme.plan(frame, named)
-    for form, shown in forms(plan).items():
-        for piece in ("\x1b[2J", "\u202e", *(["<script>"] if form == "html" else [])):
-            assert piece not in shown, form
-    assert r"k\x1b[2J\u202e<script>[red]" in forms(plan, width=200)["rich"]
-    assert plan.columns[0].path == HOSTILE
-
-
-def test_the_dict_is_json_and_holds_no_secret(spark: SparkSession, tmp_path: Path) -> None:
     secret = "q83vEjRWeJCrze8SNFZ4kA=="
     listed = tmp_path / "keys.txt"
     listed.write_text(f"k={secret}\n")
-    plan = pme.plan(people(spark), pme.Encryption(kms=pme.Static(pme.file(str(listed))), footer_key="k"))
+    plan = pme.plan(
+        spark.range(1).toDF(HOSTILE),
+        pme.Encryption(
+            kms=pme.Static(pme.file(str(listed))),
+            footer_key=HOSTILE,
+            aad_prefix=HOSTILE,
+            column_keys=json.dumps({HOSTILE: ["*", f"`{HOSTILE}x`"]}),
+        ),
+    )
+    shown = forms(plan)
+    for form, text in shown.items():
+        for piece in ("\x1b[2J", "\u202e", *(["<script>"] if form == "html" else [])):
+            assert piece not in text, form
+    assert r"k\x1b[2J\u202e<script>[red]" in forms(plan, width=200)["rich"]
+    assert plan.columns[0].path == HOSTILE
     document = json.dumps(plan.to_dict())
     assert sorted(json.loads(document)) == ["columns", "exposed", "files", "refusals", "unmatched"]
-    assert plan.to_dict()["columns"][0] == {
-        "path": "id",
-        "name": "id",
-        "type": "bigint",
-        "key": "k",
-        "by": "footer key",
-        "pattern": None,
-    }
-    for shown in (document, *forms(plan).values()):
-        assert_no_secret(shown, (secret,))
+    column = {"path": HOSTILE, "name": f"`{HOSTILE}`", "type": "bigint", "key": HOSTILE, "by": "column key"}
+    assert plan.to_dict()["columns"] == (column | {"pattern": "*"},)
+    for text in (document, *shown.values()):
+        assert_no_secret(text, (secret,))

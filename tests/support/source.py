@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from tests.support.errors import condition, outcome
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -83,9 +81,3 @@ class Pair:
         assert result.schema == expected.schema, f"{result.schema} instead of {expected.schema}"
         assert result_rows == expected_rows, f"{result_rows[:3]} … instead of {expected_rows[:3]} …"
         return expected_rows
-
-    def outcomes(
-        self, job: Callable[[Source], object], by: Callable[[BaseException], str] = condition
-    ) -> tuple[str, str]:
-        """Run a job on both and return the outcome of each: "done", or the condition of its error."""
-        return outcome(lambda: job(self.ours), by), outcome(lambda: job(self.theirs), by)

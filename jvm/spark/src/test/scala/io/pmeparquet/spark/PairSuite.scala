@@ -1,13 +1,29 @@
 package io.pmeparquet.spark
 
+import java.nio.file.Files
+
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.{DataFrame, DataFrameReader, DataFrameWriter, Row}
 import org.apache.spark.sql.execution.FormattedMode
+
+import io.pmeparquet.PmeException
 
 /** The same job through our format and through Spark's own `parquet`, and a comparison of the two. */
 abstract class PairSuite extends SparkSuite {
 
-  protected final class Source(format: String, options: Map[String, String], name: String) {
+  protected final class Source(val format: String, val options: Map[String, String], name: String) {
     def path: String = s"$directory/$name"
+
+    /** For a table of the catalog. */
+    def table: String = s"table_$name"
+
+    /** `USING` and `OPTIONS` of a table in SQL. */
+    def clause(more: (String, String)*): String = {
+      val listed = (options ++ more).map { case (option, value) => s"'$option' '$value'" }
+      s"USING `$format`" + (if (listed.isEmpty) "" else listed.mkString(" OPTIONS (", ", ", ")"))
+    }
+
     def writer(frame: DataFrame, more: (String, String)*): DataFrameWriter[Row] =
       frame.write.format(format).options(options ++ more)
     def write(frame: DataFrame, more: (String, String)*): Unit =
@@ -29,6 +45,46 @@ abstract class PairSuite extends SparkSuite {
     rows(expected)
   }
 
+  /** The rows, or what failed. */
+  protected def outcome(job: => DataFrame): Either[String, Seq[String]] =
+    try Right(rows(job))
+    catch { case NonFatal(failed) => Left(conditionOf(failed)) }
+
+  /** The condition of the outermost error that has one; otherwise the class of the innermost. */
+  protected def conditionOf(failed: Throwable): String = {
+    val causes = Iterator.iterate(failed)(_.getCause).takeWhile(_ != null).toList
+    causes
+      .collectFirst {
+        case known: PmeException => known.condition.name
+        case PairSuite.Condition(name) => name
+      }
+      .getOrElse(causes.last.getClass.getName)
+  }
+
+  /** Fails unless files are at the path, and each begins and ends as one with an encrypted footer. */
+  protected def assertEncrypted(path: String = ours.path): Unit = {
+    assert(files(path).nonEmpty)
+    files(path).foreach { file =>
+      val content = Files.readAllBytes(file)
+      for (magic <- Seq(content.take(4), content.takeRight(4)))
+        assertEquals(new String(magic, "US-ASCII"), "PARE", file)
+    }
+  }
+
+  /** What a job gives with our format, and with Spark's own. */
+  protected def both[A](job: Source => A): (A, A) = (job(ours), job(theirs))
+
+  /** What the only scan of a query counts while the query runs. */
+  protected def metrics(frame: DataFrame): Map[String, Long] = {
+    frame.collect()
+    val leaves = frame.queryExecution.executedPlan.collectLeaves()
+    assertEquals(leaves.size, 1)
+    leaves.head.metrics.map { case (name, metric) => name -> metric.value }
+  }
+
+  /** How many rows the only scan of a query gives to the rest of its plan. */
+  protected def rowsScanned(frame: DataFrame): Long = metrics(frame)("numOutputRows")
+
   protected def plan(frame: DataFrame): String = frame.queryExecution.explainString(FormattedMode)
 
   /** Twenty people with an address, tags, scores and a few nulls; `country` serves for partitions. */
@@ -44,4 +100,15 @@ abstract class PairSuite extends SparkSuite {
       "map(concat('k', id), named_struct('score', id / 2)) AS scores",
       "element_at(array('de', 'fr', 'it'), CAST(id % 3 AS INT) + 1) AS country"
     )
+}
+
+private object PairSuite {
+
+  /** The condition at the beginning of a message of Spark. The method for it has another name in each Spark. */
+  object Condition {
+    private val Named = "(?s)\\[([A-Z0-9_.]+)\\].*".r
+    def unapply(failed: Throwable): Option[String] = Option(failed.getMessage).collect { case Named(name) =>
+      name
+    }
+  }
 }
