@@ -120,7 +120,7 @@ format: .venv/.ready
 	.venv/bin/ruff format --config python/pyproject.toml $(LINTED)
 
 test-scala: | .venv/.ready
-	PME_TEST_SPARK_4_0="$$(echo .venv/lib/python3*/site-packages/pyspark/jars)" scripts/sbt $(SCALA_TESTS)
+	PME_TEST_TURNS=1 PME_TEST_SPARK_4_0="$$(echo .venv/lib/python3*/site-packages/pyspark/jars)" scripts/sbt $(SCALA_TESTS)
 
 # Lines and branches of python/src that the tests reach: COVERED=tests/plan names some of them.
 coverage: $(call tested_on,.venv) $(ACCP_WHEEL)

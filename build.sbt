@@ -205,6 +205,10 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       // One session serves all suites of a run. They end before the optimizing compiler would pay.
       Test / javaOptions ++= openedToSpark ++
         Seq("-Xmx2g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m"),
+      // The tests of most suites take turns between two Sparks (SparkSuite).
+      Test / javaOptions ++= sys.env
+        .get("PME_TEST_TURNS")
+        .map(_ => s"-Dpme.test.turn=${if (line == spark35) 1 else 0}"),
       Test / fullClasspath := onTestedSpark(
         line,
         (ThisBuild / baseDirectory).value,

@@ -33,6 +33,15 @@ abstract class SparkSuite extends FunSuite with Refusals {
   /** A busy machine is no failure. */
   override def munitTimeout: Duration = Duration(10, "min")
 
+  /** In `make test` only those whose turn it is on this Spark, unless the suite is for each. */
+  override def munitTests(): Seq[Test] = this match {
+    case _: EachSpark => super.munitTests()
+    case _ =>
+      SparkSuite.turn.fold(super.munitTests()) { turn =>
+        super.munitTests().zipWithIndex.collect { case (test, place) if place % 2 == turn => test }
+      }
+  }
+
   override def beforeEach(context: BeforeEach): Unit = {
     made = Some(Files.createTempDirectory(SparkSuite.scratch, "test"))
     session = Some(SparkSuite.shared.newSession())
@@ -122,6 +131,9 @@ abstract class SparkSuite extends FunSuite with Refusals {
 
 object SparkSuite {
   val Format = "pme-parquet"
+
+  /** 0 or 1 where another Spark runs the other half of the tests. */
+  private val turn: Option[Int] = sys.props.get("pme.test.turn").map(_.toInt)
 
   /** For the files of all tests. */
   private lazy val scratch = Files.createTempDirectory("pme-spark")

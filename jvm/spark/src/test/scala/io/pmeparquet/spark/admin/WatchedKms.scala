@@ -59,7 +59,7 @@ object WatchedKms {
   @volatile var denies: Set[String] = Set.empty
 
   /** Runs before each call, with its text. */
-  @volatile var meanwhile: String => Unit = _ => ()
+  @volatile var meanwhile: String => Unit = (_: String) => ()
 
   private val uses = new AtomicInteger(100000)
 

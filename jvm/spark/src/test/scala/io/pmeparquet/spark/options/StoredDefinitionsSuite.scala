@@ -9,11 +9,11 @@ import com.sun.net.httpserver.{HttpExchange, HttpServer}
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.AnalysisException
 
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{EachSpark, SparkSuite}
 import io.pmeparquet.Condition.{BadOption, Unsupported}
 
 /** The stored definition of a table or view sends no credential of its reader anywhere, and loads no class. */
-class StoredDefinitionsSuite extends SparkSuite {
+class StoredDefinitionsSuite extends SparkSuite with EachSpark {
   private val requests = new ConcurrentLinkedQueue[String]
 
   /** The attacker's server, which records its requests. */

@@ -4,10 +4,10 @@ import java.nio.file.{Files, Paths}
 
 import org.apache.spark.sql.DataFrame
 
-import io.pmeparquet.spark.PairSuite
+import io.pmeparquet.spark.{EachSpark, PairSuite}
 
 /** Caching, adaptive execution, readers and scans: the same rows whichever way Spark goes. */
-class ExecutionSuite extends PairSuite {
+class ExecutionSuite extends PairSuite with EachSpark {
   private val vectorized = "spark.sql.parquet.enableVectorizedReader"
 
   private def cached[A](frame: DataFrame)(use: DataFrame => A): A = {

@@ -7,11 +7,11 @@ import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.{Condition, PmeException}
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{EachSpark, SparkSuite}
 import io.pmeparquet.Condition.{BadOption, UnknownOption, Unsupported}
 
 /** Spark's own Parquet and ORC in a session that asks for encryption: the resolved configuration decides what runs. */
-class ResolvedConfigurationSuite extends SparkSuite {
+class ResolvedConfigurationSuite extends SparkSuite with EachSpark {
   private val name = "parquet.crypto.factory.class"
   private val factory = Map(name -> "io.pmeparquet.parquet.PmeCryptoFactory")
   private val javas = Map(name -> "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory")

@@ -2,11 +2,11 @@ package io.pmeparquet.spark.rules
 
 import java.nio.file.Files
 
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{EachSpark, SparkSuite}
 import io.pmeparquet.Condition.{BadOption, UnknownOption, Unsupported}
 
 /** Names that ask for encryption where nothing reads them are refused, whatever way they come and whatever writes. */
-class UnheardSettingsSuite extends SparkSuite {
+class UnheardSettingsSuite extends SparkSuite with EachSpark {
   private val factory = "parquet.crypto.factory.class"
   private val ours = "spark.datasource.pme-parquet."
   private val columnKeys = "pii: ssn"

@@ -3,10 +3,10 @@ package io.pmeparquet.spark.session
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{EachSpark, SparkSuite}
 
 /** Scans share what they send to executors only if it is the same. */
-class SharedConfSuite extends SparkSuite {
+class SharedConfSuite extends SparkSuite with EachSpark {
   private def conf(values: (String, String)*) = {
     // Without Hadoop's own, which Spark changes, for example when a session first needs a catalog.
     val made = new Configuration(false)
