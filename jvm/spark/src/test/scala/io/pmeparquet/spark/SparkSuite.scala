@@ -124,7 +124,7 @@ object SparkSuite {
   val Format = "pme-parquet"
 
   /** For the files of all tests. */
-  private lazy val scratch = Files.createTempDirectory("pme-spark")
+  private[spark] lazy val scratch: Path = Files.createTempDirectory("pme-spark")
 
   /** One Spark for all suites of the JVM, which ends with it. */
   lazy val shared: SparkSession = {
