@@ -5,18 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
+from tests.support.metrics import scan_metrics
 from tests.support.sealing import expected
 from tests.support.sealing import plant as plant_files
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
 KMS = {"kms": TEST_KMS}
 KEYS = KMS | {"footerKey": "footer", "columnKeys": "pii: name, ssn; pay: salary"}
 MISMATCH = "PME_SNAPSHOT_MISMATCH"
-NOT_AUTHENTIC = "PME_SNAPSHOT_NOT_AUTHENTIC"
-DAMAGED = "PME_SNAPSHOT_DAMAGED"
+READERS = {
+    "pages": {"reader": "pages"},
+    "spark": {"reader": "spark"},
+    "v2": {"scan": "v2"},
+    "v2 spark": {"scan": "v2", "reader": "spark"},
+}
 
 
 def write(frame: DataFrame, path: str, *partitions: str, mode: str = "error") -> None:
@@ -43,3 +50,33 @@ def seal(spark: SparkSession, path: str, **arguments: Any) -> pme.Sealed:
     """Seal the table with the KMS of the tests."""
     taken = {"expect": expected(path, arguments.get("location"))}
     return pme.seal(spark, path, options=KMS, **taken | arguments)
+
+
+def files_read(frame: DataFrame) -> int:
+    """Run the query and return how many files its only scan was given."""
+    plan: Any = frame._jdf.queryExecution().executedPlan()
+    leaf = plan.collectLeaves().apply(0)
+    kind = leaf.getClass().getSimpleName()
+    if kind == "LocalTableScanExec":
+        # Spark knows that no row passes, and scans nothing.
+        return 0
+    if kind == "BatchScanExec":
+        partitions: Sequence[Any] = list(leaf.batch().planInputPartitions())
+        frame.collect()
+        return len({file.urlEncodedPath() for part in partitions for file in part.files()})
+    return scan_metrics(frame, ["numFiles"])["numFiles"]
+
+
+def paths_listed(frame: DataFrame) -> list[str]:
+    """Return the paths of the files that the query's only scan reads, sorted; without running the query."""
+    plan: Any = frame._jdf.queryExecution().executedPlan()
+    leaf = plan.collectLeaves().apply(0)
+    kind = leaf.getClass().getSimpleName()
+    if kind == "LocalTableScanExec":
+        return []
+    if kind == "BatchScanExec":
+        partitions: Sequence[Any] = list(leaf.batch().planInputPartitions())
+        return sorted({file.urlEncodedPath() for part in partitions for file in part.files()})
+    found = leaf.relation().location().listFiles(leaf.partitionFilters(), leaf.dataFilters())
+    directories = [found.apply(at) for at in range(found.size())]
+    return sorted(one.files().apply(at).getPath().toString() for one in directories for at in range(one.files().size()))

@@ -20,7 +20,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 import pme_parquet as pme
-from tests.snapshots.sealed import paths_listed
+from tests.snapshots.tables import paths_listed
 from tests.support.generated import predicates
 from tests.support.generated.kinds import BY_NAME, Field, draw, quoted
 from tests.support.generated.tables import ROW_ID, Sample, column
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
-pytestmark = pytest.mark.rows(2)
+pytestmark = pytest.mark.rows(1)
 
 ALL = bool(os.environ.get("PME_TEST_ALL"))
 TABLES, CONDITIONS = (60, 34) if ALL else (12, 12)

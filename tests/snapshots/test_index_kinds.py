@@ -1,4 +1,4 @@
-"""Indexes of every kind from Python to the connector and back: made, described, used, dropped."""
+"""Indexes of every kind from Python to the connector and back: made, described, used."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 
 import pme_parquet as pme
 from tests.snapshots.tables import KMS, load, plant, seal, write
-from tests.support.expect import refused, untouched
 from tests.support.frames import people
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FPP = {"fpp": "0.001"}
-PAY = KMS | {"indexKeys": "pay: name"}
 
 
 @pytest.fixture
@@ -57,34 +55,6 @@ def test_indexes_are_described_with_their_keys_and_keep_them(spark: SparkSession
     assert pme.inspect(indexed).findings == ()
 
 
-def test_an_index_is_dropped_by_its_kind(spark: SparkSession, indexed: str) -> None:
-    made = pme.drop_index(spark, indexed, "name", kind="bloom", options=PAY)
-    assert (made.version, made.opened) == (2, 0)
-    assert [one[:2] for one in described(indexed)] == [("id", "minMax"), ("name", "minMax"), ("country", "valueList")]
-    with untouched(indexed), refused("PME_UNKNOWN_COLUMN", "column 'name' has no such index", "minMax(name)"):
-        pme.drop_index(spark, indexed, "name", kind="bloom", options=KMS)
-    pme.drop_index(spark, indexed, "name", "id", options=KMS)
-    assert [one[:2] for one in described(indexed)] == [("country", "valueList")]
-
-
-def test_a_seal_keeps_no_key_of_an_index_that_only_an_hmac_vouches_for(spark: SparkSession, indexed: str) -> None:
-    # Who has the footer's key could have written it, to get an index of a column that he cannot read.
-    with untouched(indexed), refused("PME_BAD_OPTION", "the key 'pay'"):
-        pme.drop_index(spark, indexed, "id", options=KMS)
-    plant(people(spark, 40, 10).coalesce(1), indexed)
-    with untouched(indexed):
-        with refused("PME_BAD_OPTION", "bloom(name) has the key 'pay', and its column has 'pii'", "indexKeys"):
-            seal(spark, indexed)
-        with refused("PME_SNAPSHOT_MISMATCH", "the file was added"):
-            pme.drop_index(spark, indexed, "id", options=PAY)
-        # Other settings make no other index of it.
-        with refused("PME_BAD_OPTION", "the key 'pay'"):
-            seal(spark, indexed, index=[pme.Bloom("name", fpp=0.1)])
-    seal(spark, indexed, index_keys={"pii": ["name"]})
-    assert {key for name, _, key, _ in described(indexed) if name == "name"} == {"pii"}
-    assert seal(spark, indexed).version == 3
-
-
 def test_statistics_of_a_query_say_which_index_spared_which_files(spark: SparkSession, indexed: str) -> None:
     query = load(spark, indexed).where("name = 'name-12' AND id < 30").select("id")
     for _ in range(2):  # before it runs, and after
@@ -103,15 +73,3 @@ def test_statistics_of_a_query_say_which_index_spared_which_files(spark: SparkSe
     assert [scan.files_read for scan in both.scans] == [1, 2]
     assert str(both).startswith("3 of 8 files read, in 2 scans\n")
     assert pme.query_stats(spark.range(3)).scans == ()
-
-
-def test_unusable_indexes_make_no_version(spark: SparkSession, indexed: str) -> None:
-    with untouched(indexed):
-        with refused("PME_UNKNOWN_COLUMN", "has no column 'nowhere' to index"):
-            seal(spark, indexed, index=[pme.Bloom("nowhere")])
-        with refused("PME_UNKNOWN_COLUMN", "option indexKeys names 'ssn', but no index has such a column"):
-            seal(spark, indexed, index_keys={"pay": "ssn"})
-        with refused("PME_BAD_OPTION", "it is asked for twice, with different settings"):
-            seal(spark, indexed, index=[pme.Bloom("id"), pme.Bloom("id", fpp=0.1)])
-        with refused("PME_BAD_OPTION", "index class com.example.Nowhere: the class cannot be used"):
-            seal(spark, indexed, index=[pme.IndexClass("com.example.Nowhere", "id")])

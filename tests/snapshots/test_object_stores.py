@@ -14,8 +14,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.snapshots import tables
-from tests.snapshots.sealed import files_read
-from tests.snapshots.tables import KEYS, KMS, MISMATCH, ids, load, plant, write
+from tests.snapshots.tables import KEYS, KMS, MISMATCH, files_read, ids, load, plant, write
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.storage import s3a

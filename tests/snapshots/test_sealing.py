@@ -42,7 +42,8 @@ class Called(Operation):
     def run(self, *arguments: Any, progress: bool | None, interrupted: str) -> Any:
         assert "Run it again" in interrupted
         self.given.extend([*arguments, progress])
-        return SimpleNamespace(**{name: lambda value=value: value for name, value in DONE.items()})
+        done = DONE | {"versions": 2, "parts": 1}
+        return SimpleNamespace(**{name: lambda value=value: value for name, value in done.items()})
 
 
 @pytest.fixture
@@ -100,6 +101,25 @@ def test_a_key_written_out_is_refused_and_not_repeated(called: list[Any]) -> Non
     with pytest.raises(pme.SecretInOptionError) as refused:
         seal(verify_key="-----BEGIN PUBLIC KEY-----")
     assert "BEGIN" not in str(refused.value)
+
+
+@pytest.mark.parametrize("keep", [0, -1, True, 1.5, "1", None])
+@pytest.mark.usefixtures("called")
+def test_keep_is_a_number_from_1(keep: Any) -> None:
+    with pytest.raises(pme.BadOptionError, match="keep cannot be"):
+        pme.expire_snapshots(None, "people", keep=keep)  # type: ignore[arg-type]
+
+
+def test_more_versions_than_java_counts_are_all(called: list[Any]) -> None:
+    expired = pme.expire_snapshots(None, "people", keep=10**12, location="lists")  # type: ignore[arg-type]
+    assert str(expired) == "deleted 2 versions and 1 part"
+    assert called == ["seal.SnapshotVersions.expire", "people", {"snapshotLocation": "lists"}, 2**31 - 1, False]
+
+
+@pytest.mark.usefixtures("called")
+def test_an_index_to_drop_has_a_column() -> None:
+    with pytest.raises(pme.BadOptionError, match="it names no column"):
+        pme.drop_index(None, "people")  # type: ignore[arg-type]
 
 
 def test_what_was_sealed_is_shown_in_lines() -> None:

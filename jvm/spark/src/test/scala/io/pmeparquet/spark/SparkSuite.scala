@@ -136,7 +136,7 @@ object SparkSuite {
   private val turn: Option[Int] = sys.props.get("pme.test.turn").map(_.toInt)
 
   /** For the files of all tests. */
-  private lazy val scratch = Files.createTempDirectory("pme-spark")
+  private[spark] lazy val scratch: Path = Files.createTempDirectory("pme-spark")
 
   /** One Spark for all suites of the JVM, which ends with it. */
   lazy val shared: SparkSession = {

@@ -10,7 +10,7 @@ import io.pmeparquet.snapshot.{TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.{Manifest, SealLine, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 
-/** What the next version of a table may list. Tests of Spark in tests/snapshots show that a table comes to these rules. */
+/** What the next version of a table may list. SealedWritesSuite shows that a table comes to these rules. */
 class SealRuleSuite extends FunSuite {
   private val tableId = "0a0b0c0d-0000-0000-0000-000000000000"
 
