@@ -13,7 +13,7 @@ from tests.kms import clouds
 from tests.kms import tokens as tokens_of
 from tests.support.expect import save
 from tests.support.kms import aws as of_aws
-from tests.support.kms import counting, denied
+from tests.support.kms import counting
 from tests.support.kms.access import KEYS, by_token, encryption
 from tests.support.kms.aws_server import AwsServer
 from tests.support.kms.certificates import Authority
@@ -119,14 +119,6 @@ def counting_kms(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
     counting.load(spark, tmp_path_factory)
 
 
-@pytest.fixture(scope="session")
-def guarded_table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the path of a table of ``denied.content``, some columns of which are under a key that may be refused."""
-    path = str(tmp_path_factory.mktemp("denied") / "table")
-    denied.write(denied.content(spark), path)
-    return path
-
-
 @pytest.fixture(scope="module", params=clouds.SERVERS)
 def cloud_kind(request: pytest.FixtureRequest) -> str:
     """Return one cloud after the other: ``gcp`` and ``azure``."""
@@ -160,9 +152,8 @@ def cloud_table(
 
 
 @pytest.fixture(scope="session")
-def tokens(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
-    """Return tokens of SoftHSM, for the whole run."""
-    assert spark is not None  # its JVM has the settings
+def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
+    """Return tokens of SoftHSM, for the whole run; a JVM that is used later has the settings."""
     with tokens_of.made(tmp_path_factory.mktemp("softhsm")) as made:
         yield made
 

@@ -15,7 +15,6 @@ from tests.support.kms.access import read, rows
 from tests.support.kms.answers import Answer
 from tests.support.kms.aws import CREDENTIALS, FOOTER, PII, access, encryption, properties
 from tests.support.kms.aws_server import aws_error
-from tests.support.stored import assert_not_of_a_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,26 +71,6 @@ def test_a_write_whose_key_is_disabled_leaves_no_file(aws: AwsServer, frame: Dat
         save(frame, str(tmp_path / "table"), encryption(access(aws)).options())
     assert not [path for path in (tmp_path / "table").rglob("*") if path.is_file()]
     assert aws.actions().count(("Encrypt", PII)) <= ATTEMPTS
-
-
-OTHER_HOSTS = [
-    "https://kms.attacker.example",
-    "https://kms.attacker.example/kms.eu-central-1.amazonaws.com",
-    "https://things-1.eu-central-1.elb.amazonaws.com",
-]
-OURS, SPARKS, CLASS = "kms.aws.endpoint", "parquet.encryption.kms.aws.endpoint", "io.pmeparquet.kms.aws.AwsKmsClient"
-
-
-@pytest.mark.parametrize("host", OTHER_HOSTS)
-def test_a_table_may_not_name_a_host(spark: SparkSession, aws_table: str, conf: Conf, host: str) -> None:
-    options = {"kms": "aws", "kms.aws.endpoint": host, "kms.aws.region": "eu-central-1"}
-    assert_not_of_a_table(spark, conf, aws_table, options, "kms.aws.endpoint")
-
-
-@pytest.mark.parametrize(("client", "name"), [("AWS", OURS), ("aws", SPARKS), (CLASS, OURS), (CLASS, SPARKS)])
-def test_nor_under_another_name(spark: SparkSession, aws_table: str, conf: Conf, client: str, name: str) -> None:
-    options = {"kms": client, name: OTHER_HOSTS[0], "kms.aws.region": "eu-central-1"}
-    assert_not_of_a_table(spark, conf, aws_table, options, name)
 
 
 def test_the_session_may_name_any_host_but_none_that_listens_in_the_clear(

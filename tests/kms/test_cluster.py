@@ -33,7 +33,6 @@ READS = {
     **dict.fromkeys([*FEW, "given", "twice", "merged"], 3),
     **{f"cold-{columns}-{files}": columns for columns, files in TABLES},
 }
-every_table = pytest.mark.parametrize(("columns", "files"), TABLES)
 
 
 @pytest.fixture(scope="module", params=SIZES, ids=lambda size: f"{size} executors")
@@ -70,33 +69,26 @@ def test_every_step_of_the_job_went_well(cluster: Cluster) -> None:
     steps = {name: step for name, step in cluster.seen.items() if name not in {"tasks", "denied", "down"}}
     assert {name: step["text"] for name, step in steps.items() if step["outcome"] != DONE} == {}
     assert [name for name, step in steps.items() if step["result"] is False] == []
-
-
-def test_every_executor_had_tasks(cluster: Cluster) -> None:
+    # Every executor had tasks.
     tasks = {name: count for name, count in cluster.seen["tasks"].items() if name != DRIVER}
     assert len(tasks) == cluster.executors
     assert min(tasks.values()) > 0
 
 
-@every_table
-def test_a_write_asks_once_for_each_master_key(cluster: Cluster, columns: int, files: int) -> None:
-    assert_asked_by_driver(cluster, f"write-{columns}-{files}", "wrap", keys(columns))
-
-
-@pytest.mark.parametrize("name", READS)
-def test_a_read_asks_once_for_each_wrapped_key(cluster: Cluster, name: str) -> None:
-    assert_asked_by_driver(cluster, name, "unwrap", keys(READS[name]))
-
-
-def test_with_single_wrapping_the_driver_asks_once_for_each_data_key(cluster: Cluster) -> None:
+def test_the_driver_asks_once_for_each_key(cluster: Cluster) -> None:
+    for columns, files in TABLES:
+        assert_asked_by_driver(cluster, f"write-{columns}-{files}", "wrap", keys(columns))
+    for name, columns in READS.items():
+        assert_asked_by_driver(cluster, name, "unwrap", keys(columns))
+    # With single wrapping, for each data key.
     assert_asked_by_driver(cluster, "single", "wrap", keys(3, times=1 + FILES))
     assert_asked_by_driver(cluster, "read-single", "unwrap", keys(3, times=FILES))
 
 
-@every_table
-def test_a_slow_kms_costs_three_latencies_at_most(cluster: Cluster, columns: int, files: int) -> None:
-    assert_asked_by_driver(cluster, f"slow-{columns}-{files}", "unwrap", keys(columns))
-    assert cluster.calls(f"slow-{columns}-{files}").rounds(PAUSE) <= LATENCIES
+def test_a_slow_kms_costs_three_latencies_at_most(cluster: Cluster) -> None:
+    for columns, files in TABLES:
+        assert_asked_by_driver(cluster, f"slow-{columns}-{files}", "unwrap", keys(columns))
+        assert cluster.calls(f"slow-{columns}-{files}").rounds(PAUSE) <= LATENCIES
 
 
 def test_executors_that_call_the_kms_do_so_once_each(cluster: Cluster) -> None:
@@ -183,17 +175,14 @@ def test_the_job_logged_and_showed_what_it_was_to(cluster: Cluster) -> None:
 SECRETS = [TOKEN.encode(), PASSWORD.encode(), *STATIC.values(), *masters(3).values()]
 
 
-def test_no_password_token_or_master_key_is_shown(cluster: Cluster) -> None:
+def test_no_secret_and_no_key_that_the_driver_hands_out_is_shown(cluster: Cluster) -> None:
     assert places(cluster.shown(), SECRETS) == []
+    handed_out = data_keys(cluster.places.data / "few", masters(3))
+    # Four key-encryption keys, and four data keys in each of four files.
+    assert len(handed_out) == 4 + 4 * 4
+    assert places(cluster.shown(), handed_out) == []
 
 
 @pytest.mark.nightly
 def test_nor_is_one_where_rpc_is_encrypted(protected: Cluster) -> None:
     assert places(protected.shown(), SECRETS) == []
-
-
-def test_no_key_that_the_driver_hands_out_is_shown(cluster: Cluster) -> None:
-    handed_out = data_keys(cluster.places.data / "few", masters(3))
-    # Four key-encryption keys, and four data keys in each of four files.
-    assert len(handed_out) == 4 + 4 * 4
-    assert places(cluster.shown(), handed_out) == []

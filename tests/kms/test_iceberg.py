@@ -13,7 +13,6 @@ from tests.support.canary import assert_encrypted_footers
 from tests.support.expect import refused, save, untouched
 from tests.support.kms.access import COLUMNS, FOOTER, PII, read, rows
 from tests.support.kms.bend import bend_material
-from tests.support.stored import assert_not_of_a_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,68 +46,44 @@ def encryption(**fields: str) -> dict[str, str]:
     return pme.Encryption(kms=NORTH, footer_key=FOOTER, column_keys=COLUMNS, key_material="external").options() | fields
 
 
-def test_a_table_is_written_and_read(spark: SparkSession, frame: DataFrame, target: str) -> None:
-    save(frame, target, encryption())
-    assert_encrypted_footers(target)
-    assert rows(read(spark, target, NORTH.options())) == rows(frame)
-
-
-def test_a_client_with_other_properties_has_other_keys(
+def test_a_table_is_written_and_read_with_the_client_s_own_keys(
     spark: SparkSession, frame: DataFrame, target: str, conf: Conf
 ) -> None:
     save(frame, target, encryption())
+    assert_encrypted_footers(target)
+    # The properties of the session are there without being named.
+    for options in (NORTH.options(), {"kms": KMS}):
+        assert rows(read(spark, target, options)) == rows(frame)
     south = SOUTH.options()
     with conf({SESSION: south[PROPERTIES]}), refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'"):
         read(spark, target, south).collect()
-
-
-@pytest.mark.parametrize("name", [PROPERTIES, f"parquet.encryption.{PROPERTIES}"])
-def test_a_table_s_options_name_no_properties_but_the_session_s(
-    spark: SparkSession, frame: DataFrame, target: str, conf: Conf, name: str
-) -> None:
-    save(frame, target, encryption())
-    assert_not_of_a_table(spark, conf, target, {"kms": KMS, name: SOUTH.options()[PROPERTIES]}, name)
-    # Those of the session are there without being named.
-    assert rows(read(spark, target, {"kms": KMS})) == rows(frame)
-
-
-def test_a_key_wrapped_by_one_master_key_does_not_pass_for_anothers(
-    spark: SparkSession, frame: DataFrame, target: str
-) -> None:
-    save(frame, target, encryption())
-    bend_material(target, {"masterKeyID": PII})
+    # Keys that no reader has yet.
+    altered = f"{target}-altered"
+    save(frame, altered, encryption())
+    bend_material(altered, {"masterKeyID": PII})
     with refused("PME_NOT_AUTHENTIC", f"'{PII}'"):
-        read(spark, target, NORTH.options()).collect()
-
-
-def test_what_is_no_wrapped_key_is_refused(spark: SparkSession, frame: DataFrame, target: str) -> None:
-    save(frame, target, encryption())
-    bend_material(target, {"wrappedKEK": "%%%"})
+        read(spark, altered, NORTH.options()).collect()
+    bend_material(altered, {"wrappedKEK": "%%%"})
     with refused("PME_KEY_METADATA", "base64"):
-        read(spark, target, NORTH.options()).collect()
+        read(spark, altered, NORTH.options()).collect()
 
 
-@pytest.mark.parametrize(("key", "condition"), [("none", "PME_KEY_NOT_FOUND"), ("down", "PME_KMS_UNAVAILABLE")])
-def test_a_clients_failure_is_reported_by_its_cause(frame: DataFrame, target: str, key: str, condition: str) -> None:
-    with untouched(target), refused(condition, KMS):
-        save(frame, target, encryption(footerKey=key))
-
-
-@pytest.mark.parametrize("properties", ["realm=hush-hush", '["hush-hush"]', '{"realm": {"hush-hush": 1}}', ""])
-def test_properties_that_are_no_object_of_texts_are_refused_and_not_repeated(
-    frame: DataFrame, target: str, conf: Conf, properties: str
-) -> None:
-    same = conf({SESSION: properties})
-    with same, untouched(target), refused("PME_BAD_OPTION", PROPERTIES, never=("hush-hush",)):
-        save(frame, target, encryption(**{PROPERTIES: properties}))
-
-
-def test_a_client_that_does_not_start_is_reported(spark: SparkSession, frame: DataFrame, target: str) -> None:
+def test_a_clients_failure_is_reported_by_its_cause(spark: SparkSession, frame: DataFrame, target: str) -> None:
+    for key, condition in (("none", "PME_KEY_NOT_FOUND"), ("down", "PME_KMS_UNAVAILABLE")):
+        with untouched(target), refused(condition, KMS):
+            save(frame, target, encryption(footerKey=key))
+    # A client that does not start, and a class of neither kind.
     spark.conf.unset(SESSION)
     with untouched(target), refused("PME_KEY_NOT_FOUND", KMS):
         save(frame, target, pme.Encryption(kms=pme.KmsClass(KMS), footer_key=FOOTER).options())
-
-
-def test_a_class_of_neither_kind_is_refused(frame: DataFrame, target: str) -> None:
     with untouched(target), refused("PME_BAD_OPTION", "KmsClient", "KeyManagementClient"):
         save(frame, target, pme.Encryption(kms=pme.KmsClass("java.util.ArrayList"), footer_key=FOOTER).options())
+
+
+def test_properties_that_are_no_object_of_texts_are_refused_and_not_repeated(
+    frame: DataFrame, target: str, conf: Conf
+) -> None:
+    for properties in ("realm=hush-hush", '["hush-hush"]', '{"realm": {"hush-hush": 1}}', ""):
+        same = conf({SESSION: properties})
+        with same, untouched(target), refused("PME_BAD_OPTION", PROPERTIES, never=("hush-hush",)):
+            save(frame, target, encryption(**{PROPERTIES: properties}))

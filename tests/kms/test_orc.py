@@ -18,7 +18,7 @@ from tests.support.interop.arrow_kms import LocalKms
 from tests.support.kms import aws as of_aws
 from tests.support.kms.access import COLUMNS, KEYS, PAY, PII, by_token
 from tests.support.kms.bend import bend_material
-from tests.support.kms.counting import Log, log
+from tests.support.kms.counting import log
 from tests.support.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, copy_keys, running
 
 if TYPE_CHECKING:
@@ -98,6 +98,10 @@ def test_a_kms_that_only_wraps_is_asked_once_for_each_key_of_a_write(
     assert rows(read(spark, path, reader.options()).distinct()) == rows(frame)
     assert reader.count("unwrap") == {PII: 1, PAY: 1}
     assert_protected(path)
+    # Executors can call the KMS themselves.
+    here, itself = log(tmp_path).options() | {"kms.callFrom": "executor"}, str(tmp_path / "itself")
+    save(frame, itself, here | {"columnKeys": COLUMN_KEYS})
+    assert rows(read(spark, itself, here)) == rows(frame)
 
 
 @pytest.mark.usefixtures("counting_kms")
@@ -116,11 +120,7 @@ def test_two_frames_of_one_session_see_the_keys_of_their_own_settings(
         assert rows(few.select("id", "salary")) == rows(frame.select("id", "salary"))
     joined = one.alias("a").join(masked.alias("b"), "id").selectExpr("a.ssn AS mine", "b.ssn AS theirs").collect()
     assert {(row.mine is None, row.theirs is None) for row in joined} == {(False, True)}
-
-
-@pytest.mark.usefixtures("counting_kms")
-def test_a_kms_that_is_down_is_no_refusal(spark: SparkSession, frame: DataFrame, target: str, tmp_path: Path) -> None:
-    save(frame, target, log(tmp_path).options() | {"columnKeys": COLUMN_KEYS})
+    # A KMS that is down is no refusal.
     (tmp_path / "down").touch()
     for more in ({"deniedColumns": "null"}, {"deniedColumns": "drop"}, {"orcMasks": "allow"}):
         with refused("PME_KMS_UNAVAILABLE"):
@@ -128,16 +128,6 @@ def test_a_kms_that_is_down_is_no_refusal(spark: SparkSession, frame: DataFrame,
     with untouched(str(tmp_path / "new")), refused("PME_KMS_UNAVAILABLE"):
         down = log(tmp_path).options(down=tmp_path / "down")
         save(frame, str(tmp_path / "new"), down | {"columnKeys": COLUMN_KEYS})
-
-
-@pytest.mark.usefixtures("counting_kms")
-def test_executors_can_call_the_kms_themselves(
-    spark: SparkSession, frame: DataFrame, target: str, tmp_path: Path
-) -> None:
-    user: Log = log(tmp_path)
-    here = user.options() | {"kms.callFrom": "executor"}
-    save(frame, target, here | {"columnKeys": COLUMN_KEYS})
-    assert rows(read(spark, target, here)) == rows(frame)
 
 
 def test_vault_protects_local_keys_and_wraps_master_keys(

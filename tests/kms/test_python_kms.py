@@ -58,34 +58,20 @@ def test_a_table_is_written_and_read_with_one_call_for_each_key(
     spark: SparkSession, content: DataFrame, target: str, scan: str, reader: str
 ) -> None:
     client = Client()
-    options = pme.PythonKms(client).options()
+    client_kms = pme.PythonKms(client)
+    options = client_kms.options()
     save(content, target, options | encryption(3))
     assert_encrypted_footers(target)
     assert len(data_files(target)) == FILES
     assert client.count("wrap") == keys()
-    for _ in range(2):
-        assert rows(read(spark, target, options | {"scan": scan, "reader": reader})) == rows(content)
+    # Each time from the client's KMS: it is the same reader.
+    again = client_kms.options() | {"scan": scan, "reader": reader}
+    for given in (options | {"scan": scan, "reader": reader}, again, again):
+        assert rows(read(spark, target, given)) == rows(content)
         assert client.count("unwrap") == keys()
 
 
-def test_options_of_the_same_client_are_the_same_reader(spark: SparkSession, table: str, content: DataFrame) -> None:
-    client = Client()
-    kms = pme.PythonKms(client)
-    for _ in range(2):
-        assert rows(read(spark, table, kms.options())) == rows(content)
-    assert client.count("unwrap") == keys()
-
-
-def test_it_is_the_kms_of_an_encryption(spark: SparkSession, content: DataFrame, target: str) -> None:
-    kms = pme.PythonKms(Client())
-    save(content, target, pme.Encryption(kms=kms, footer_key=FOOTER, column_keys={"k0": ["c0"]}).options())
-    assert rows(read(spark, target, kms.options())) == rows(content)
-
-
-@pytest.mark.parametrize("bits", [128, 192, 256])
-def test_the_client_gets_and_gives_keys_as_bytes(
-    spark: SparkSession, content: DataFrame, target: str, bits: Any
-) -> None:
+def test_the_client_gets_and_gives_keys_as_bytes(spark: SparkSession, content: DataFrame, tmp_path: Path) -> None:
     seen: list[Any] = []
 
     class Watched(Client):
@@ -97,34 +83,31 @@ def test_the_client_gets_and_gives_keys_as_bytes(
             seen.append(super().unwrap_key(wrapped, master_key_id))
             return bytearray(seen[-1])  # type: ignore[return-value]  # which Python takes for bytes
 
-    kms = pme.PythonKms(Watched())
-    save(content.coalesce(1), target, pme.Encryption(kms=kms, uniform_key="one", kek_bits=bits).options())
-    assert rows(read(spark, target, kms.options())) == rows(content)
-    wrapped, unwrapped = seen
-    assert isinstance(wrapped, bytes)
-    assert len(wrapped) * 8 == bits
-    assert wrapped == unwrapped
+    sizes: list[Any] = [128, 192, 256]
+    for bits in sizes:
+        seen.clear()
+        kms, target = pme.PythonKms(Watched()), str(tmp_path / str(bits))
+        save(content.coalesce(1), target, pme.Encryption(kms=kms, uniform_key="one", kek_bits=bits).options())
+        assert rows(read(spark, target, kms.options())) == rows(content)
+        wrapped, unwrapped = seen
+        assert isinstance(wrapped, bytes)
+        assert len(wrapped) * 8 == bits
+        assert wrapped == unwrapped
 
 
-@pytest.mark.parametrize("name", ["schlüssel ✓", "arn:aws:kms:eu:1:key/a-b", "with 'quotes\" and \\"])
-def test_any_text_is_a_master_key_id(spark: SparkSession, content: DataFrame, target: str, name: str) -> None:
-    client = Client()
-    kms = pme.PythonKms(client)
-    save(content, target, kms.options() | {"uniformKey": name})
-    assert rows(read(spark, target, kms.options())) == rows(content)
-    assert client.calls == [("wrap", name), ("unwrap", name)]
-
-
-def test_a_master_key_id_with_a_control_character_is_refused_before_the_client_is_asked(
-    content: DataFrame, target: str
+def test_any_text_is_a_master_key_id_or_a_wrapped_key(
+    spark: SparkSession, content: DataFrame, target: str, tmp_path: Path
 ) -> None:
+    for at, name in enumerate(["schlüssel ✓", "arn:aws:kms:eu:1:key/a-b", "with 'quotes\" and \\"]):
+        client, path = Client(), str(tmp_path / str(at))
+        kms = pme.PythonKms(client)
+        save(content, path, kms.options() | {"uniformKey": name})
+        assert rows(read(spark, path, kms.options())) == rows(content)
+        assert client.calls == [("wrap", name), ("unwrap", name)]
     client = Client()
     with refused("PME_BAD_OPTION", "control characters"):
         save(content, target, pme.PythonKms(client).options() | {"uniformKey": "line\nbreak"})
     assert client.calls == []
-
-
-def test_any_text_is_a_wrapped_key(spark: SparkSession, content: DataFrame, target: str) -> None:
     prefix = 'vault:v1 "ü✓"\\\n{}: '
 
     class Odd(Client):

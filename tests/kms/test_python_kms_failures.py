@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import traceback
 from asyncio import CancelledError
@@ -50,6 +51,10 @@ def raising(error: BaseException) -> Callable[[], Any]:
     return call
 
 
+def identity(answer: object) -> Any:
+    return answer
+
+
 @pytest.fixture(scope="module")
 def content(spark: SparkSession) -> DataFrame:
     return frame(spark, 3, 10)
@@ -71,35 +76,28 @@ FAILURES = [
     (TimeoutError(SECRET_TEXT), "PME_KMS_UNAVAILABLE", "TimeoutError"),
     (pme.KeyDeniedError(SECRET_TEXT), "PME_KMS_UNAVAILABLE", "KeyDeniedError"),
 ]
-every_failure = pytest.mark.parametrize(
-    ("error", "condition", "mention"), FAILURES, ids=[type(failure[0]).__name__ for failure in FAILURES]
-)
 
 
-@every_failure
-def test_the_clients_exception_at_a_write_is_reported_by_its_type(
-    content: DataFrame, target: str, error: Exception, condition: str, mention: str
-) -> None:
-    client = Changed()
-    client.wrapping = raising(error)
-    options = pme.PythonKms(client).options() | encryption(3)
-    with untouched(target), refused(condition, mention, never=(SECRET_TEXT,)):
-        save(content, target, options)
-    assert max(client.count("wrap").values()) == 1
+def test_the_clients_exception_at_a_write_is_reported_by_its_type(content: DataFrame, target: str) -> None:
+    for error, condition, mention in FAILURES:
+        client = Changed()
+        client.wrapping = raising(error)
+        options = pme.PythonKms(client).options() | encryption(3)
+        with untouched(target), refused(condition, mention, never=(SECRET_TEXT,)):
+            save(content, target, options)
+        assert max(client.count("wrap").values()) == 1
 
 
-@every_failure
 @every_scan
-def test_the_clients_exception_at_a_read_is_reported_by_its_type(
-    spark: SparkSession, table: str, error: Exception, condition: str, mention: str, scan: str
-) -> None:
-    client = Changed()
-    planned = read(spark, table, pme.PythonKms(client).options() | {"scan": scan})
-    client.calls.clear()
-    client.unwrapping = raising(error)
-    with refused(condition, ".parquet", mention, never=(SECRET_TEXT,)):
-        planned.collect()
-    assert max(client.count("unwrap").values()) == 1
+def test_the_clients_exception_at_a_read_is_reported_by_its_type(spark: SparkSession, table: str, scan: str) -> None:
+    for error, condition, mention in FAILURES:
+        client = Changed()
+        planned = read(spark, table, pme.PythonKms(client).options() | {"scan": scan})
+        client.calls.clear()
+        client.unwrapping = raising(error)
+        with refused(condition, ".parquet", mention, never=(SECRET_TEXT,)):
+            planned.collect()
+        assert max(client.count("unwrap").values()) == 1
 
 
 def test_the_text_of_what_the_client_raises_is_nowhere_in_the_traceback(
@@ -114,64 +112,42 @@ def test_the_text_of_what_the_client_raises_is_nowhere_in_the_traceback(
     assert SECRET_TEXT not in "".join(capfd.readouterr())
 
 
-@pytest.mark.parametrize("error", [SystemExit(SECRET_TEXT), CancelledError(SECRET_TEXT)], ids=["exit", "cancelled"])
 def test_what_is_no_exception_but_is_raised_ends_no_thread_and_keeps_nobody_waiting(
-    spark: SparkSession, table: str, error: BaseException
+    spark: SparkSession, table: str
 ) -> None:
-    client = Changed()
-    client.unwrapping = raising(error)
-    options = pme.PythonKms(client).options()
-    raised: list[BaseException] = []
-
-    def attempt() -> None:
+    def attempt(options: dict[str, str], raised: list[BaseException]) -> None:
         try:
             read(spark, table, options).collect()
         except BaseException as failed:  # noqa: BLE001 - whatever comes is checked below
             raised.append(failed)
 
-    thread = threading.Thread(target=attempt, daemon=True)
-    thread.start()
-    thread.join(PATIENCE)
-    assert [getattr(failed, "condition", failed) for failed in raised] == ["PME_KMS_UNAVAILABLE"]
-    assert SECRET_TEXT not in str(raised[0])
+    for error in (SystemExit(SECRET_TEXT), CancelledError(SECRET_TEXT)):
+        client = Changed()
+        client.unwrapping = raising(error)
+        raised: list[BaseException] = []
+        thread = threading.Thread(target=attempt, args=(pme.PythonKms(client).options(), raised), daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        assert [getattr(failed, "condition", failed) for failed in raised] == ["PME_KMS_UNAVAILABLE"]
+        assert SECRET_TEXT not in str(raised[0])
 
 
-def kind_of(answer: object) -> str:
-    """Name a value as in every run: the text of an object has its address."""
-    return "object" if type(answer) is object else repr(answer)
-
-
-@pytest.mark.parametrize("answer", [None, 7, b"bytes", "", ["list"], object()], ids=kind_of)
-def test_a_wrapped_key_that_is_no_text_is_no_answer(content: DataFrame, target: str, answer: object) -> None:
-    client = Changed()
-    client.wrapping = lambda: answer
-    with untouched(target), refused("PME_KMS_UNAVAILABLE"):
-        save(content, target, pme.PythonKms(client).options() | encryption(3))
-
-
-@pytest.mark.parametrize("answer", [None, 7, "text", [1, 2], object()], ids=kind_of)
-def test_a_key_that_is_no_bytes_is_no_answer(spark: SparkSession, table: str, answer: object) -> None:
-    client = Changed()
-    client.unwrapping = lambda: answer
-    with refused("PME_KMS_UNAVAILABLE", ".parquet"):
-        read(spark, table, pme.PythonKms(client).options())
-
-
-@pytest.mark.parametrize(
-    ("answer", "condition"),
-    [(b"", "PME_KEY_METADATA"), (b"short", "PME_KEY_METADATA"), (bytes(16), "PME_NOT_AUTHENTIC")],
-    ids=["none", "short", "another"],
-)
-def test_another_key_than_the_writers_opens_nothing(
-    spark: SparkSession, table: str, answer: bytes, condition: str
-) -> None:
-    client = Changed()
-    client.unwrapping = lambda: answer
-    with refused(condition, ".parquet"):
-        read(spark, table, pme.PythonKms(client).options())
-
-
-def test_a_client_without_the_methods_is_no_kms(content: DataFrame, target: str) -> None:
+def test_a_wrapped_key_that_is_no_text_is_no_answer(content: DataFrame, target: str) -> None:
+    for answer in (None, 7, b"bytes", "", ["list"], object()):
+        client = Changed()
+        client.wrapping = functools.partial(identity, answer)
+        with untouched(target), refused("PME_KMS_UNAVAILABLE"):
+            save(content, target, pme.PythonKms(client).options() | encryption(3))
     nothing: Any = object()
     with untouched(target), pytest.raises((pme.PmeError, TypeError)):
         save(content, target, pme.PythonKms(nothing).options() | encryption(3))
+
+
+def test_a_key_that_is_no_bytes_or_another_than_the_writers_opens_nothing(spark: SparkSession, table: str) -> None:
+    others = {b"": "PME_KEY_METADATA", b"short": "PME_KEY_METADATA", bytes(16): "PME_NOT_AUTHENTIC"}
+    kinds: list[tuple[object, str]] = [(one, "PME_KMS_UNAVAILABLE") for one in (None, 7, "text", [1, 2], object())]
+    for answer, condition in (*kinds, *others.items()):
+        client = Changed()
+        client.unwrapping = functools.partial(identity, answer)
+        with refused(condition, ".parquet"):
+            read(spark, table, pme.PythonKms(client).options())

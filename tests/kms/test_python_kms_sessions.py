@@ -62,20 +62,15 @@ def test_two_clients_in_one_query_are_each_asked_for_their_own_keys(
     spark: SparkSession, table: str, content: DataFrame, target: str
 ) -> None:
     north, south = Client("north"), Client("south")
-    of_south = pme.PythonKms(south).options()
-    save(content, target, of_south | encryption(3))
-    here, there = read(spark, table, pme.PythonKms(north).options()), read(spark, target, of_south)
-    assert here.join(there, here.columns).count() == content.count()
-    assert north.count("unwrap") == south.count("unwrap") == keys()
-
-
-def test_what_one_client_reads_another_writes(spark: SparkSession, table: str, content: DataFrame, target: str) -> None:
-    north, south = Client("north"), Client("south")
-    copied = read(spark, table, pme.PythonKms(north).options())
-    save(copied, target, pme.PythonKms(south).options() | encryption(3))
-    assert rows(read(spark, target, pme.PythonKms(Client("south")).options())) == rows(content)
+    of_north, of_south = (pme.PythonKms(client).options() for client in (north, south))
+    # What one client reads, another writes.
+    save(read(spark, table, of_north), target, of_south | encryption(3))
     assert north.count("wrap") == south.count("unwrap") == {}
     assert south.count("wrap") == keys()
+    here, there = read(spark, table, of_north), read(spark, target, of_south)
+    assert rows(there) == rows(content)
+    assert here.join(there, here.columns).count() == content.count()
+    assert north.count("unwrap") == south.count("unwrap") == keys()
 
 
 @every_scan
@@ -95,31 +90,24 @@ def test_threads_with_different_clients_do_not_mix(
         assert list(pool.map(attempt, range(8))) == ["read", "PME_KMS_UNAVAILABLE"] * 4
 
 
-def test_a_second_session_of_the_same_driver_has_the_client_too(
-    spark: SparkSession, table: str, content: DataFrame
-) -> None:
-    options = pme.PythonKms(Client("north")).options()
-    assert rows(read(spark.newSession(), table, options)) == rows(content)
-
-
 @every_scan
-def test_the_session_can_hold_the_client(spark: SparkSession, table: str, content: DataFrame, scan: str) -> None:
+def test_a_second_session_has_the_client_in_options_or_settings(
+    spark: SparkSession, table: str, content: DataFrame, scan: str
+) -> None:
+    kms = pme.PythonKms(Client("north"))
+    session = spark.newSession()
+    assert rows(read(session, table, kms.options())) == rows(content)
+    options = kms.options()
+    [name] = set(options) - {"kms"}
+    with refused("PME_KMS_UNAVAILABLE"):
+        read(spark, table, options | {name: "python-0"})
     if scan == "v2" and SPARK_VERSION < (4, 0):
         pytest.skip("V2 sources of Spark 3.5 are told the active session, whichever they are read by")
     # Whatever the name of the option that distinguishes clients: it is one that a KMS class may read.
-    session = spark.newSession()
-    options = pme.PythonKms(Client("north")).options()
     session.conf.set("spark.datasource.pme-parquet.kms", options.pop("kms"))
     for name, value in options.items():
         session.conf.set(name, value)
     assert rows(session.read.format("pme-parquet").option("scan", scan).load(table)) == rows(content)
-
-
-def test_a_client_that_this_driver_does_not_know_is_not_asked_for(spark: SparkSession, table: str) -> None:
-    options = pme.PythonKms(Client("north")).options()
-    [name] = set(options) - {"kms"}
-    with refused("PME_KMS_UNAVAILABLE"):
-        read(spark, table, options | {name: "python-0"})
 
 
 # In processes of their own: this one has a session.

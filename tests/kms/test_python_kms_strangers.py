@@ -56,33 +56,28 @@ def stranger(spark: SparkSession, client: Client) -> Stranger:
     return Stranger(spark, client)
 
 
-def test_who_knows_nothing_has_nothing_wrapped(stranger: Stranger, client: Client) -> None:
+def test_who_knows_nothing_or_names_that_the_object_shows_has_nothing_wrapped(
+    stranger: Stranger, client: Client
+) -> None:
     stranger.have_wrapped()
     stranger.have_wrapped("")
     stranger.have_wrapped("guessed")
-    assert client.calls == []
-
-
-def test_names_that_the_object_shows_do_not_help_a_stranger(stranger: Stranger, client: Client) -> None:
-    told = [stranger.ask("__getattribute__", name) for name in stranger.attributes]
-    for answer in told:
+    shown = [stranger.ask("__getattribute__", name) for name in stranger.attributes]
+    for answer in shown:
         if answer.startswith(TEXT):
             stranger.have_wrapped(answer.removeprefix(TEXT))
     assert client.calls == []
 
 
-def test_nothing_that_is_changed_in_the_object_helps(spark: SparkSession, stranger: Stranger, client: Client) -> None:
+def test_nothing_that_is_changed_in_the_object_helps_and_the_driver_is_served_afterwards(
+    spark: SparkSession, stranger: Stranger, client: Client, target: str
+) -> None:
     for name in stranger.attributes:
         fresh = Stranger(spark, client)
         fresh.ask("__setattr__", name, "planted")
         fresh.have_wrapped("planted")
-    assert client.calls == []
-
-
-def test_the_driver_is_served_after_a_stranger_was_refused(
-    spark: SparkSession, stranger: Stranger, client: Client, target: str
-) -> None:
     stranger.have_wrapped("guessed")
+    assert client.calls == []
     content = frame(spark, 1, 1)
     save(content, target, stranger.options | {"uniformKey": FOOTER})
     assert rows(read(spark, target, stranger.options)) == rows(content)

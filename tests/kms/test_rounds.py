@@ -68,6 +68,7 @@ def test_a_query_over_a_thousand_files_costs_three_latencies_at_most(
     assert user.rounds(PAUSE) <= LATENCIES
 
 
+@pytest.mark.nightly
 def test_files_of_several_write_jobs_cost_two_latencies_for_each(spark: SparkSession, tmp_path: Path) -> None:
     table, user = written(spark, tmp_path, 3, 1), log(tmp_path)
     writer = frame(spark, 3, 1).write.format("pme-parquet").options(**table.written.options(), **encryption(3))

@@ -29,26 +29,17 @@ def client(vault: TransitServer, token: str) -> dict[str, str]:
     return CLIENT | {f"{PREFIX}kms.instance.url": vault.url, f"{PREFIX}key.access.token": token}
 
 
-def test_spark_parquet_reads_what_we_wrote(
-    spark: SparkSession, server: TransitServer, table: str, frame: DataFrame
+def test_spark_parquet_reads_what_we_wrote_and_we_read_what_it_wrote(
+    spark: SparkSession, server: TransitServer, table: str, frame: DataFrame, target: str, tmp_path: Path
 ) -> None:
     settings = client(server, server.token(KEYS))
     assert rows(spark.read.options(**settings).parquet(table)) == rows(frame)
     assert sorted(set(server.paths())) == sorted(f"transit/decrypt/{key}" for key in KEYS)
-
-
-def test_we_read_what_spark_parquet_wrote(
-    spark: SparkSession, server: TransitServer, frame: DataFrame, target: str, tmp_path: Path
-) -> None:
     keys = {f"{PREFIX}footer.key": FOOTER, f"{PREFIX}column.keys": "pii: ssn; pay: salary"}
-    frame.write.options(**client(server, server.token(KEYS)), **keys).parquet(target)
+    frame.write.options(**settings, **keys).parquet(target)
     reader = spark.read.format("pme-parquet").options(**by_token(server, tmp_path).options())
     assert rows(reader.load(target)) == rows(frame)
-
-
-def test_a_token_reads_the_columns_whose_keys_it_may_use(
-    spark: SparkSession, server: TransitServer, table: str, frame: DataFrame
-) -> None:
+    # A token reads the columns whose keys it may use.
     few = spark.read.options(**client(server, server.token([FOOTER, PAY]))).parquet(table)
     assert rows(few.select("id", "salary")) == rows(frame.select("id", "salary"))
     assert outcome(lambda: few.select("ssn").collect()) != DONE

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.support.canary import data_files
 from tests.support.expect import refused, save, untouched
+from tests.support.kms import answers
 from tests.support.kms.access import FOOTER, PAY, PII, by_token, encryption, place, read, rows, secret
 from tests.support.kms.bend import bend_material
+from tests.support.kms.loopback import Fault
 from tests.support.kms.transit_key import TransitKey
 from tests.support.kms.vault_state import LOOK_UP
 
@@ -180,3 +183,18 @@ def test_a_token_that_may_not_look_itself_up_is_reported(
     with refused("PME_KMS_UNAVAILABLE", "look itself up", ".parquet"):
         few.select("ssn").collect()
     assert server.count(LOOK_UP) == 1
+
+
+def test_a_write_that_vault_refuses_halfway_leaves_no_data_files(
+    server: TransitServer, frame: DataFrame, target: str, tmp_path: Path
+) -> None:
+    # The driver tries the three keys before there is a job; then each file asks for its own.
+    server.inject(Fault(delay=0.001), times=4)
+    server.inject(answers.DENIED, times=None, path="encrypt")
+    # Not `refused`, which takes the number of Spark's attempt, part of the file's name, for a secret.
+    with pytest.raises(pme.PmeError) as failed:
+        save(frame, target, encryption(by_token(server, tmp_path), double_wrapping=False).options())
+    assert failed.value.condition == "PME_KEY_DENIED"
+    assert server.count("encrypt") == 5
+    assert server.count(LOOK_UP) == 1
+    assert data_files(target) == []

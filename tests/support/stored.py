@@ -6,15 +6,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from tests.support.expect import refused
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
-
-    from tests.support.source import Conf
 
 PREFIX = "spark.datasource.pme-parquet."
 
@@ -37,12 +34,3 @@ def stored_table(
         yield name
     finally:
         spark.sql(f"DROP TABLE {name}")
-
-
-def assert_not_of_a_table(spark: SparkSession, conf: Conf, path: str, options: dict[str, str], option: str) -> None:
-    """Fail unless a table is refused this option if the session sets all others."""
-    others = {PREFIX + name: value for name, value in options.items() if name != option}
-    with stored_table(spark, path, options) as name, conf(others):
-        for statement in (f"SELECT * FROM {name}", f"INSERT INTO {name} VALUES (1)"):
-            with refused("PME_BAD_OPTION", option, name, "trustedTables"):
-                spark.sql(statement).collect()

@@ -11,12 +11,13 @@ import pytest
 
 import pme_parquet as pme
 from tests.support.expect import refused
-from tests.support.kms.access import FOOTER, PII
-from tests.support.kms.hadoop_server import HadoopKms, free_port
+from tests.support.kms.access import FOOTER, PAY, PII
+from tests.support.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, copy_keys, free_port, running
 from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.support.kms.opened import ClientJvm, Opened
 
@@ -24,6 +25,47 @@ if TYPE_CHECKING:
 @pytest.fixture
 def client(clients: ClientJvm, hadoop_kms: HadoopKms) -> Opened:
     return clients.open(pme.HadoopKms(hadoop_kms.uri).options())
+
+
+@pytest.mark.parametrize("bits", [128, 192, 256])
+@pytest.mark.parametrize("name", [FOOTER, LONG])
+def test_keys_of_every_length_come_back(hadoop_kms: HadoopKms, client: Opened, name: str, bits: int) -> None:
+    key, before = bytes(range(bits // 8)), hadoop_kms.opened()
+    assert client.unwrap(client.wrap(name, key), name) == key
+    # The server opens one key for each call.
+    assert hadoop_kms.opened() - before == 2
+
+
+def test_a_rolled_key_still_opens_old_keys_and_wraps_new_ones_with_its_new_version(
+    hadoop_kms: HadoopKms, client: Opened
+) -> None:
+    hadoop_kms.create("turning")
+    wrapped = []
+    for _ in range(2):
+        wrapped.append(client.wrap("turning"))
+        hadoop_kms.roll("turning")
+    assert [text.split(":")[1] for text in wrapped] == ["0", "1"]
+    assert [client.unwrap(text, "turning") for text in wrapped] == [KEY] * 2
+
+
+def test_a_key_of_others_is_denied(clients: ClientJvm, client: Opened, hadoop_folder: Path, tmp_path: Path) -> None:
+    with refused("PME_KEY_DENIED", f"'{RESTRICTED}'", "Hadoop KMS"):
+        client.wrap(RESTRICTED)
+    wrapped = {name: client.wrap(name) for name in (PII, PAY)}
+    copy_keys(hadoop_folder, tmp_path / "strict")
+    with running(tmp_path / "strict", {PII: "nobody-here"}) as strict:
+        few = clients.open(pme.HadoopKms(strict.uri).options())
+        assert few.unwrap(wrapped[PAY], PAY) == KEY
+        with refused("PME_KEY_DENIED", f"'{PII}'"):
+            few.unwrap(wrapped[PII], PII)
+
+
+def test_what_a_deleted_key_wrapped_does_not_open(clients: ClientJvm, hadoop_kms: HadoopKms, client: Opened) -> None:
+    hadoop_kms.create("leaving")
+    wrapped = client.wrap("leaving")
+    hadoop_kms.delete("leaving")
+    with refused("PME_KEY_NOT_FOUND", "'leaving'"):
+        clients.open(pme.HadoopKms(hadoop_kms.uri).options()).unwrap(wrapped, "leaving")
 
 
 @pytest.mark.parametrize("name", ["none", "../keys", "a/b", "a?b", "fóoter", ".."])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
@@ -10,8 +9,6 @@ from tests.support.kms.counting_client import Client
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyspark.sql import DataFrame, SparkSession
 
 # `pii` protects a column of each shape; the footer's key protects the rest of the struct.
@@ -77,12 +74,3 @@ def read(spark: SparkSession, path: str, *denied: str, **more: str) -> DataFrame
 def rows(frame: DataFrame) -> list[str]:
     """Return the rows in an order that does not depend on NULLs."""
     return sorted(str(row.asDict(recursive=True)) for row in frame.collect())
-
-
-@contextmanager
-def caching(frame: DataFrame) -> Iterator[DataFrame]:
-    """Let Spark cache a frame during the block."""
-    try:
-        yield frame.cache()
-    finally:
-        frame.unpersist()

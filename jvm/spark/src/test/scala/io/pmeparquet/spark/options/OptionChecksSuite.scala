@@ -110,6 +110,20 @@ class OptionChecksSuite extends SparkSuite {
       Seq("salary", "id", "unlistedColumns")
     ),
     ("a denied key", kms + ("footerKey" -> "denied-1"), KeyDenied, Seq("'denied-", "TestKms")),
+    (
+      "keys that cannot leave Vault",
+      footer ++ Map("kms" -> "vault", "kms.vault.url" -> "https://vault.invalid") ++
+        Map("kms.vault.token" -> "env:PATH", "keyManagement" -> "direct"),
+      BadOption,
+      Seq("keyManagement=envelope")
+    ),
+    (
+      "keys that cannot leave a Hadoop KMS",
+      footer ++ Map("kms" -> "hadoop", "kms.hadoop.uri" -> "kms://https@kms.invalid:9600/kms") +
+        ("keyManagement" -> "direct"),
+      BadOption,
+      Seq("keyManagement=envelope")
+    ),
     ("a missing key", named("columnKeys" -> "missing-1: ssn"), KeyNotFound, Seq("'missing-", "TestKms")),
     ("a KMS that is down", named("columnKeys" -> "down-1: ssn"), KmsUnavailable, Seq("could not be reached")),
     (

@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.AnalysisException
 
 import io.pmeparquet.spark.{EachSpark, SparkSuite}
-import io.pmeparquet.Condition.{BadOption, Unsupported}
+import io.pmeparquet.Condition.{BadOption, KmsUnavailable, Unsupported}
 
 /** The stored definition of a table or view sends no credential of its reader anywhere, and loads no class. */
 class StoredDefinitionsSuite extends SparkSuite with EachSpark {
@@ -114,6 +114,65 @@ class StoredDefinitionsSuite extends SparkSuite with EachSpark {
       }
       assertNothingCalled()
     }
+
+  // Where a KMS is, which a table does not name; the session sets the other options.
+  private val elsewhere = "https://kms.evil.example"
+  private val azure = Map("kms" -> "azure", "kms.azure.vaultUrl" -> "https://acme.vault.azure.net")
+  private val places: Seq[(Map[String, String], String)] = Seq(
+    Map("kms" -> "aws", "kms.aws.endpoint" -> elsewhere) -> "kms.aws.endpoint",
+    Map("kms" -> "aws", "kms.aws.endpoint" -> "https://kms.eu-central-1.amazonaws.com") -> "kms.aws.endpoint",
+    Map("kms" -> "aws", "kms.aws.region" -> "eu-central-1") -> "kms.aws.region",
+    Map("kms" -> "AWS", "kms.aws.endpoint" -> "https://things-1.eu-central-1.elb.amazonaws.com") ->
+      "kms.aws.endpoint",
+    Map("kms" -> "aws", "kms.aws.endpoint" -> s"$elsewhere/kms.eu-central-1.amazonaws.com") ->
+      "kms.aws.endpoint",
+    Map("kms" -> "aws", "parquet.encryption.kms.aws.endpoint" -> elsewhere) ->
+      "parquet.encryption.kms.aws.endpoint",
+    Map("kms" -> "io.pmeparquet.kms.aws.AwsKmsClient", "kms.aws.endpoint" -> elsewhere) ->
+      "kms.aws.endpoint",
+    Map("kms" -> "io.pmeparquet.kms.aws.AwsKmsClient", "parquet.encryption.kms.aws.endpoint" -> elsewhere) ->
+      "parquet.encryption.kms.aws.endpoint",
+    Map("kms" -> "azure", "kms.azure.vaultUrl" -> elsewhere) -> "kms.azure.vaultUrl",
+    (azure + ("kms.azure.authority" -> elsewhere)) -> "kms.azure.authority",
+    (azure + ("kms.azure.tenantId" -> "evil")) -> "kms.azure.tenantId",
+    Map("kms" -> "keystore", "kms.keystore.type" -> "PKCS11", "kms.keystore.path" -> "/planted.cfg") ->
+      "kms.keystore.path"
+  ) ++ (for {
+    uri <- Seq("kms://https@kms.invalid:9600/kms", "kms://https@127.0.0.1:9600/kms", "kms:evil")
+    name <- Seq(
+      "kms.hadoop.uri",
+      "parquet.encryption.kms.hadoop.uri",
+      "hadoop.security.key.provider.path"
+    )
+  } yield Map("kms" -> "hadoop", name -> uri) -> name) ++ (for {
+    host <- Seq(elsewhere, "https://cloudkms.googleapis.com", "http://127.0.0.1:1/other")
+  } yield Map("kms" -> "gcp", "kms.gcp.endpoint" -> host) -> "kms.gcp.endpoint") ++ (for {
+    name <- Seq("kms.properties", "parquet.encryption.kms.properties")
+  } yield Map("kms" -> loud, name -> """{"realm": "south"}""") -> name)
+
+  test("a stored definition names no place of a KMS") {
+    writeFiles()
+    for ((says, option) <- places) {
+      create(says)
+      val session = says - option
+      setOptions(session)
+      for (query <- Seq("SELECT * FROM t", "INSERT INTO t SELECT 'b', 1, 1"))
+        refused(BadOption, option, table, "trustedTables")(spark.sql(query).collect())
+      session.keys.foreach(name => spark.conf.unset(s"spark.datasource.pme-parquet.$name"))
+    }
+    assertNothingCalled()
+  }
+
+  test("a stored definition may repeat an address that the session names, and none below it") {
+    val uri = "kms://https@kms.invalid:9600/kms"
+    create(Map("kms" -> "hadoop", "kms.hadoop.uri" -> uri, "footerKey" -> "footer"))
+    setOptions(Map("kms" -> "hadoop", "kms.timeoutSeconds" -> "1"))
+    // Nothing listens there, and that is found out by calling it.
+    for ((named, condition) <- Seq(uri -> KmsUnavailable, s"$uri/other" -> BadOption)) {
+      setOptions(Map("kms.hadoop.uri" -> named))
+      refused(condition)(spark.sql("INSERT INTO t SELECT 'b', 1, 1"))
+    }
+  }
 
   test("a table written with the frame's options is read with the session's, or if the session trusts it") {
     people.write.format("pme-parquet").options(kms + ("footerKey" -> "footer")).saveAsTable("t")

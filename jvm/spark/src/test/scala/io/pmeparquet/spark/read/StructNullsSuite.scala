@@ -3,7 +3,7 @@ package io.pmeparquet.spark.read
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder, StringType, StructType}
 import org.apache.spark.sql.DataFrame
 
-import io.pmeparquet.spark.keys.GuardedKms
+import io.pmeparquet.spark.keys.KeyGuard
 import io.pmeparquet.spark.PairSuite
 import io.pmeparquet.Condition.KeyDenied
 
@@ -61,7 +61,7 @@ class StructNullsSuite extends PairSuite {
     theirs.write(frame)
   }
 
-  private val denied = Seq("kms" -> classOf[GuardedKms].getName, "reader" -> "pages")
+  private val denied = KeyGuard().deny("pii").options.toSeq :+ ("reader" -> "pages")
 
   /** The table as a reader sees it to whom `pii` is denied, and the same rows in plaintext. */
   private def tables(schema: Option[String], more: (String, String)*): (DataFrame, DataFrame) = both {

@@ -1,4 +1,4 @@
-package kms;
+package io.pmeparquet.spark.rules;
 
 import java.io.Serializable;
 import java.util.ArrayList;
@@ -144,7 +144,20 @@ public final class RowLevelCatalog implements TableCatalog {
     }
   }
 
-  private record OfAll(MemoryTable table, Command command) implements RowLevelOperation {
+  private static final class OfAll implements RowLevelOperation {
+    private final MemoryTable table;
+    private final Command command;
+
+    OfAll(MemoryTable table, Command command) {
+      this.table = table;
+      this.command = command;
+    }
+
+    @Override
+    public Command command() {
+      return command;
+    }
+
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
       return table.newScanBuilder(options);
@@ -156,7 +169,20 @@ public final class RowLevelCatalog implements TableCatalog {
     }
   }
 
-  private record OfRows(MemoryTable table, Command command) implements SupportsDelta {
+  private static final class OfRows implements SupportsDelta {
+    private final MemoryTable table;
+    private final Command command;
+
+    OfRows(MemoryTable table, Command command) {
+      this.table = table;
+      this.command = command;
+    }
+
+    @Override
+    public Command command() {
+      return command;
+    }
+
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
       return table.newScanBuilder(options);
@@ -173,9 +199,21 @@ public final class RowLevelCatalog implements TableCatalog {
     }
   }
 
-  private record Rows(TreeMap<Long, String> rows) implements InputPartition {}
+  private static final class Rows implements InputPartition {
+    private final TreeMap<Long, String> rows;
 
-  private record MemoryScan(TreeMap<Long, String> rows) implements Scan, Batch {
+    Rows(TreeMap<Long, String> rows) {
+      this.rows = rows;
+    }
+  }
+
+  private static final class MemoryScan implements Scan, Batch {
+    private final TreeMap<Long, String> rows;
+
+    MemoryScan(TreeMap<Long, String> rows) {
+      this.rows = rows;
+    }
+
     @Override
     public StructType readSchema() {
       return SCHEMA;
@@ -193,7 +231,7 @@ public final class RowLevelCatalog implements TableCatalog {
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-      return partition -> new MemoryReader(((Rows) partition).rows());
+      return partition -> new MemoryReader(((Rows) partition).rows);
     }
   }
 
@@ -223,11 +261,35 @@ public final class RowLevelCatalog implements TableCatalog {
   }
 
   /** What becomes of one row; without an ssn of its own it may have none, or be taken away. */
-  private record Change(long id, String ssn, boolean removed) implements Serializable {}
+  private static final class Change implements Serializable {
+    private final long id;
+    private final String ssn;
+    private final boolean removed;
 
-  private record Changes(ArrayList<Change> changes) implements WriterCommitMessage {}
+    Change(long id, String ssn, boolean removed) {
+      this.id = id;
+      this.ssn = ssn;
+      this.removed = removed;
+    }
+  }
 
-  private record MemoryWrite(TreeMap<Long, String> rows, boolean anew) implements DeltaWrite, DeltaBatchWrite {
+  private static final class Changes implements WriterCommitMessage {
+    private final ArrayList<Change> changes;
+
+    Changes(ArrayList<Change> changes) {
+      this.changes = changes;
+    }
+  }
+
+  private static final class MemoryWrite implements DeltaWrite, DeltaBatchWrite {
+    private final TreeMap<Long, String> rows;
+    private final boolean anew;
+
+    MemoryWrite(TreeMap<Long, String> rows, boolean anew) {
+      this.rows = rows;
+      this.anew = anew;
+    }
+
     @Override
     public DeltaBatchWrite toBatch() {
       return this;
@@ -242,9 +304,9 @@ public final class RowLevelCatalog implements TableCatalog {
     public void commit(WriterCommitMessage[] messages) {
       if (anew) rows.clear();
       for (var message : messages) {
-        for (var change : ((Changes) message).changes()) {
-          if (change.removed()) rows.remove(change.id());
-          else rows.put(change.id(), change.ssn());
+        for (var change : ((Changes) message).changes) {
+          if (change.removed) rows.remove(change.id);
+          else rows.put(change.id, change.ssn);
         }
       }
     }
