@@ -280,20 +280,22 @@ class TableInPlaceSuite extends PlainTableSuite {
 
   // ---- refusals
 
+  private def plainBy(write: Map[String, String]): Any = inPlace(directory.resolve("plain"), write)
+
   private def refusedWhole(
       condition: Condition,
       words: String*
-  )(write: Map[String, String] = ofPii, path: Any = directory.resolve("plain")): Unit =
+  )(encrypting: => Any): Unit =
     untouched("plain") {
-      refused(condition, words: _*)(inPlace(path, write))
+      refused(condition, words: _*)(encrypting)
       ()
     }
 
   test("what cannot work is refused before anything is written") {
     plain()
-    refusedWhole(UnknownColumn, "'snn'")(Map("footerKey" -> "footer", "columnKeys" -> "pii: snn"))
-    refusedWhole(Unsupported, "'half'")(Map("footerKey" -> "footer", "columnKeys" -> "pii: h*"))
-    refusedWhole(NoKey, "footerKey")(Map.empty)
+    refusedWhole(UnknownColumn, "'snn'")(plainBy(Map("footerKey" -> "footer", "columnKeys" -> "pii: snn")))
+    refusedWhole(Unsupported, "'half'")(plainBy(Map("footerKey" -> "footer", "columnKeys" -> "pii: h*")))
+    refusedWhole(NoKey, "footerKey")(plainBy(Map.empty))
     for (
       (name, option) <- Seq(
         "algorithm" -> "algorithm",
@@ -320,7 +322,7 @@ class TableInPlaceSuite extends PlainTableSuite {
     val table = plain()
     begun(table)
     val other = Map("footerKey" -> "footer", "columnKeys" -> "pii: salary")
-    refusedWhole(Unsupported, "pii: salary", "pii: ssn", manifest, "rekey")(other)
+    refusedWhole(Unsupported, "pii: salary", "pii: ssn", manifest, "rekey")(plainBy(other))
     whole(table)
     untouched("plain") {
       val failed = inPlace(table, other).failed.asScala
@@ -332,7 +334,7 @@ class TableInPlaceSuite extends PlainTableSuite {
   test("a run on a part does not finish a run on the whole table") {
     val table = plain()
     val part = begun(table).getParent
-    refusedWhole(Unsupported, s"$table'", s"$part'")(path = part)
+    refusedWhole(Unsupported, s"$table'", s"$part'")(inPlace(part, ofPii))
     whole(table)
     assertEquals(hidden(), Nil)
   }
@@ -341,19 +343,19 @@ class TableInPlaceSuite extends PlainTableSuite {
     val table = plain()
     Files.createDirectory(table.resolve(manifest).getParent)
     Files.write(table.resolve(manifest), bytes("{"))
-    refusedWhole(Unsupported, manifest, "delete it")()
+    refusedWhole(Unsupported, manifest, "delete it")(plainBy(ofPii))
   }
 
   for ((log, remedy) <- Seq("_delta_log" -> "commit of the table", "_spark_metadata" -> "Encrypt to a copy"))
     test(s"files whose lengths $log records are refused") {
       Files.createDirectory(plain().resolve(log))
-      refusedWhole(Unsupported, log, remedy)()
+      refusedWhole(Unsupported, log, remedy)(plainBy(ofPii))
     }
 
   for (place <- Seq(".", "half=0"))
     test(s"a plaintext summary file is refused: in $place") {
       Files.write(plain().resolve(place).resolve("_metadata"), bytes("PAR1"))
-      refusedWhole(Unsupported, "_metadata", "Delete it")()
+      refusedWhole(Unsupported, "_metadata", "Delete it")(plainBy(ofPii))
     }
 
   for (
@@ -367,7 +369,7 @@ class TableInPlaceSuite extends PlainTableSuite {
       refusedWhole(
         Unsupported,
         mark.takeWhile(_ != '/') +: (if (place == ".") Nil else Seq("has not ended")): _*
-      )()
+      )(plainBy(ofPii))
     }
 
   for (place <- Seq(".", "..", "half=0"))
@@ -396,7 +398,7 @@ class TableInPlaceSuite extends PlainTableSuite {
       val left = plain().resolve("half=0").resolve(name)
       Files.createDirectories(left.getParent)
       Files.write(left, bytes("rows"))
-      refusedWhole(Unsupported, left.getFileName.toString, "readers ignore")()
+      refusedWhole(Unsupported, left.getFileName.toString, "readers ignore")(plainBy(ofPii))
     }
 
   for (plant <- Seq("directory", "manifest", "dangling"))
@@ -419,6 +421,6 @@ class TableInPlaceSuite extends PlainTableSuite {
     val table = plain()
     val other = Files.move(table.resolve("half=0"), directory.resolve("other"))
     Files.createSymbolicLink(table.resolve("half=0"), other)
-    untouched("other")(refusedWhole(Unsupported, "half=0", "symbolic link")())
+    untouched("other")(refusedWhole(Unsupported, "half=0", "symbolic link")(plainBy(ofPii)))
   }
 }
