@@ -22,7 +22,7 @@ import io.pmeparquet.spark.snapshot.{ChosenFiles, CountsFiles, PartitionsRead, S
  * @param scans an entry for each scan of this format, and for each of its tables if it reads several
  * @param notes what the entries leave out, in sentences
  */
-private[admin] final case class QueryStatistics(scans: Seq[ScannedFiles], notes: Seq[String])
+private[spark] final case class QueryStatistics(scans: Seq[ScannedFiles], notes: Seq[String])
 
 object QueryStatistics {
 

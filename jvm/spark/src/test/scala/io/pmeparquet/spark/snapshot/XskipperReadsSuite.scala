@@ -22,7 +22,7 @@ import org.apache.spark.sql.types.{DoubleType, IntegerType, StringType, StructFi
 import org.apache.spark.util.sketch.BloomFilter
 
 import io.pmeparquet.spark.{AlteredFile, SparkSuite}
-import io.pmeparquet.spark.admin
+import io.pmeparquet.spark.admin.QueryStatistics
 import io.pmeparquet.Condition.BadOption
 
 /**
@@ -243,7 +243,7 @@ class XskipperReadsSuite extends SparkSuite {
         loaded(table("t"), "xskipperStore" -> store("t").toString, "scan" -> scan).where("temp < 10")
       assertEquals(frame.count(), 3L)
       assertEquals(filesRead(frame), Seq(Set(First)))
-      val counted = admin.QueryStatistics.json(frame)
+      val counted = QueryStatistics.json(frame)
       val skipped = """"skippedBy":[{"kind":"minMax","column":["temp"],"files":2}]"""
       Seq("\"version\":1", "\"files\":3", "\"filesRead\":1", skipped).foreach { part =>
         assert(counted.contains(part), counted)
