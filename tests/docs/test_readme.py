@@ -12,7 +12,7 @@ from tests.docs.masks import same
 from tests.docs.reader import Reader, in_directory
 from tests.docs.typed import to_type
 from tests.support.markdown import ROOT, code_blocks
-from tests.support.session import NEWEST, SPARK_VERSION
+from tests.support.session import NEWEST, SPARK_VERSION, VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 README = ROOT / "README.md"
 JARS = ROOT / "target" / "jars"
+WHEEL = f"target/wheel/pme_parquet-{VERSION}-py3-none-any.whl"
 
 
 is_of_the_newest_spark = pytest.mark.skipif(SPARK_VERSION < NEWEST, reason="the README installs the newest Spark")
@@ -31,7 +32,10 @@ is_of_the_newest_spark = pytest.mark.skipif(SPARK_VERSION < NEWEST, reason="the 
 def test_what_the_readme_has_a_reader_type_writes_and_reads_an_encrypted_table(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    _, create, code, inspect = to_type(README)
+    install, create, code, inspect = to_type(README)
+    assert [block.language for block in (create, code, inspect)] == ["bash", "python", "bash"]
+    # This environment has what that installs.
+    assert install.code.splitlines() == ["make wheel", f"pip install {WHEEL} pyspark"]
     reader = Reader(spark, tmp_path, {})
     with in_directory(spark, tmp_path):
         reader.type(create)

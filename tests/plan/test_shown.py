@@ -68,6 +68,10 @@ def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
         f"The write would fail: {refusal}",
         "Nothing was written, and the KMS was not called.",
     ]
+    assert [(column.path, column.by) for column in plan.plaintext] == [
+        *((path, "plaintext") for path in ("id", "name", "salary")),
+        ("country", "partition column"),
+    ]
 
 
 @pytest.mark.oldest
@@ -82,7 +86,9 @@ def test_names_cannot_control_a_terminal_and_the_dict_is_json_without_a_secret(
         pme.Encryption(
             kms=pme.Static(pme.file(str(listed))),
             footer_key=HOSTILE,
+            key_management="direct",
             aad_prefix=HOSTILE,
+            store_aad_prefix=False,
             column_keys=json.dumps({HOSTILE: ["*", f"`{HOSTILE}x`"]}),
         ),
     )
@@ -92,6 +98,10 @@ def test_names_cannot_control_a_terminal_and_the_dict_is_json_without_a_secret(
             assert piece not in text, form
     assert r"k\x1b[2J\u202e<script>[red]" in forms(plan, width=200)["rich"]
     assert plan.columns[0].path == HOSTILE
+    assert "the named keys themselves" in shown["text"]
+    files = plan.to_dict()["files"]
+    assert (files["key_management"], files["store_aad_prefix"]) == ("direct", False)
+    assert (files["data_key_bits"], files["kek_bits"], files["key_material"]) == (None, None, None)
     document = json.dumps(plan.to_dict())
     assert sorted(json.loads(document)) == ["columns", "exposed", "files", "refusals", "unmatched"]
     column = {"path": HOSTILE, "name": f"`{HOSTILE}`", "type": "bigint", "key": HOSTILE, "by": "column key"}

@@ -38,3 +38,7 @@ def test_inspect_and_key_usage_find_what_was_planned(
     for key in ("pii", "pay"):
         assert {column.name for column in plan.columns if column.key == key} == used[key]
     assert [column.path for column in plan.plaintext] == ["id", "tags.list.element", "country"]
+    once = replace(enc, double_wrapping=False, key_material="external")
+    divided = pme.plan(people(spark), once, partition_by=["id", "COUNTRY"])
+    assert (divided.files.kek_bits, divided.files.key_material) == (None, "external")
+    assert [column.path for column in divided.columns if column.by == "partition column"] == ["id", "COUNTRY"]

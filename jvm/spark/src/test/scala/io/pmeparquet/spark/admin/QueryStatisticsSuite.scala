@@ -1,7 +1,5 @@
 package io.pmeparquet.spark.admin
 
-import java.io.ByteArrayOutputStream
-import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
 
 import scala.collection.JavaConverters._
@@ -224,9 +222,11 @@ class QueryStatisticsSuite extends SealedSuite {
       .trigger(Trigger.AvailableNow())
       .start()
     query.awaitTermination()
-    val printed = new ByteArrayOutputStream
-    Console.withOut(printed)(query.explain(extended = true))
-    val text = printed.toString(UTF_8)
+    val text = query match {
+      case wrapped: org.apache.spark.sql.execution.streaming.StreamingQueryWrapper =>
+        wrapped.streamingQuery.explainInternal(true)
+      case other => fail(other.toString)
+    }
     assert(text.contains("PmeParquet") && "of [\\d,]+ files?".r.findFirstIn(text).isEmpty, text)
     assertEquals(spark.table("drained").count(), 1L)
   }

@@ -296,8 +296,11 @@ class WritePlanSuite extends PairSuite {
     val absent = kms ++ Map("footerKey" -> "missing", "columnKeys" -> "down: ssn")
     val tracker = spark.sparkContext.statusTracker
     val before = tracker.getJobIdsForGroup(null).toSet
-    val plan = untouched(directory.toString)(planOf(residents(), absent))
+    val warehouse = spark.conf.get("spark.sql.warehouse.dir").stripPrefix("file:")
+    val plan = untouched(directory.toString)(untouched(warehouse)(planOf(residents(), absent)))
     assertEquals(tracker.getJobIdsForGroup(null).toSet, before)
+    residents().count()
+    assertNotEquals(tracker.getJobIdsForGroup(null).toSet, before, "a job is noticed")
     assertEquals(plan.refusals, Nil)
     val refusal = failure(save(residents(), absent)).condition
     assert(Set[Condition](Condition.KeyNotFound, Condition.KmsUnavailable).contains(refusal))

@@ -49,6 +49,7 @@ class PageReaderSuite extends PairSuite {
       set(mode)
       val expected = outcome(query(whole))
       assertEquals(outcome(query(pages)), expected, s"$clue in $mode")
+      if (expected.isRight) assertEquals(query(pages).schema, query(whole).schema, s"$clue in $mode")
       expected.toOption.map(_.size)
     }
     counts.head

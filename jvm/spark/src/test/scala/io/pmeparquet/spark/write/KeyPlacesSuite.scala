@@ -107,6 +107,7 @@ class KeyPlacesSuite extends PairSuite {
     (way, template) <- Seq(
       "a path twice" -> "{table}",
       "partitions, overwritten one by one" -> "{path}/{file}",
+      "partitions, overwritten one by one" -> "site:{table}:{file}",
       "partitions with buckets" -> "{table}",
       "partitions with buckets" -> "site:{table}:{file}",
       "INSERT INTO" -> "{path}/{file}"

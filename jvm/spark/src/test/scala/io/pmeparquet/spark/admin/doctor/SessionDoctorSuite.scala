@@ -2,6 +2,8 @@ package io.pmeparquet.spark.admin.doctor
 
 import java.nio.file.Files
 
+import org.apache.spark.sql.SparkSession
+
 import io.pmeparquet.spark.admin.Doctor
 import io.pmeparquet.spark.SparkSuite
 
@@ -9,10 +11,13 @@ import io.pmeparquet.spark.SparkSuite
 class SessionDoctorSuite extends SparkSuite {
 
   /** All checks but those of the installation, and of AES, which take their time to measure it. */
-  private def examine(options: Map[String, String]): Map[String, Check] = named(
-    SettingChecks.all(spark, options) ++
-      new KmsChecks(spark, options).all(executorsWork = true) ++
-      DeltaChecks.all(spark)
+  private def examine(
+      options: Map[String, String],
+      session: SparkSession = spark
+  ): Map[String, Check] = named(
+    SettingChecks.all(session, options) ++
+      new KmsChecks(session, options).all(executorsWork = true) ++
+      DeltaChecks.all(session)
   )
 
   private def named(checks: Seq[Check]): Map[String, Check] = {
@@ -91,6 +96,11 @@ class SessionDoctorSuite extends SparkSuite {
       checks
     )
     assert(!checks.toString.contains(secret))
+    // Of the session that is examined, whichever is active.
+    val other = spark.newSession()
+    assertEquals(examine(Map.empty, other).keySet.filter(_.startsWith("Iceberg")), Set.empty[String])
+    SparkSession.setActiveSession(other)
+    assertFound(examine(Map.empty)("Hadoop settings"), "warning", both)
   }
 
   test("each key that the KMS refuses is a problem, and no other key is") {
@@ -143,6 +153,8 @@ class SessionDoctorSuite extends SparkSuite {
     )
     assertMisspelt(examine(misspelt))
     setOptions(misspelt)
+    assertMisspelt(examine(Map.empty))
+    SparkSession.setActiveSession(spark.newSession())
     assertMisspelt(examine(Map.empty))
   }
 }
