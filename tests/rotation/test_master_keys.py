@@ -55,6 +55,10 @@ def test_files_that_fail_are_an_error_with_a_report(spark: SparkSession, made: C
         pme.rotate(spark, table.path, kms=pme.PythonKms(Meddling()), master_keys=NEW)
     assert caught.value.report.counts == {"failed": 1, "rotated": 1}
     assert victim.name in caught.value.report.failed[0].file
+    assert "1 of 2 files failed" in str(caught.value)
+    [detail] = [line for line in str(caught.value.report).splitlines() if line.startswith("failed: ")]
+    assert victim.name in detail
+    assert "changed while this ran" in detail
     with pytest.raises(pme.KeyNotFoundError, match="pii-3") as once:
         pme.rotate(spark, table.path, kms=pme.PythonKms(Remembering(lacks=["pii-3"])), master_keys={"pii": "pii-3"})
     assert once.value.report is None

@@ -72,9 +72,10 @@ def test_keys_move_from_a_keystore_to_vault(
     assert set(again.counts) == {"unchanged"}
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("double", [True, False])
 @pytest.mark.parametrize("material", ["internal", "external"])
-@pytest.mark.parametrize("files", [6, 1, 2])
+@pytest.mark.parametrize("files", [6, 2, 1])
 def test_requests_do_not_grow_with_the_files(
     spark: SparkSession, server: TransitServer, tmp_path: Path, target: str, files: int, material: Any, *, double: bool
 ) -> None:

@@ -150,5 +150,14 @@ class MaterialSuite extends FunSuite {
     (Seq(0, 1, 8, 15, 17, 32).map(id) ++ otherForms).foreach { bad =>
       assertEquals(condition(KeyMaterial.kekAad(bad, "f")), "PME_KEY_METADATA", bad)
     }
+    // Neither key material nor who opens a key takes another one.
+    val kms = held("a" -> key(1))
+    val honest =
+      new DoubleWrapper(JobKeks.make(source(kms), Seq("a"), 128, "job"))
+        .wrap(key(3), "a", isFooterKey = false, "f")
+    val long = honest.copy(kek = honest.kek.map(_.copy(id = id(17))))
+    assertEquals(condition(KeyMaterial.parse(long.toJson(internal = false), "f")), "PME_KEY_METADATA")
+    assertEquals(condition(metadata(long.toJson(internal = true))), "PME_KEY_METADATA")
+    assertEquals(condition(new DataKeyUnwrapper(source(kms), 1000).unwrap(long, "f")), "PME_KEY_METADATA")
   }
 }

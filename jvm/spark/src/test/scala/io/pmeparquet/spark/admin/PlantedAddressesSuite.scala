@@ -55,7 +55,8 @@ class PlantedAddressesSuite extends WatchedTableSuite {
     "key usage in SQL" -> { () =>
       val rows =
         spark.sql(s"SELECT * FROM pme_key_usage('$target', options => ${literal(options)})").collect()
-      assertEquals(rows.length, 3)
+      assertEquals(rows.map(_.getAs[String]("master_key")).toSeq, old)
+      assertEquals(rows.flatMap(row => row.getSeq[String](row.fieldIndex("problems"))).toSeq, Nil)
     },
     "rekey" -> { () =>
       TableCopies.rekey(spark, target, s"$target-copy", options.asJava, (options ++ protection).asJava)
@@ -114,5 +115,10 @@ class PlantedAddressesSuite extends WatchedTableSuite {
         TableCopies.rekey(spark, target, s"$target-copy", without.asJava, (options ++ protection).asJava)
       }
     }
+    // A client that works without an address is not given the planted one either.
+    WatchedKms.addresses.clear()
+    assertEquals(Rotation.reports(spark, target, watched, RotationSettings()).map(_.status), Seq("rotated"))
+    assertEquals(rows(load()), rows(people))
+    assert(WatchedKms.addresses.nonEmpty && !WatchedKms.addresses.exists(_.contains("planted")))
   }
 }

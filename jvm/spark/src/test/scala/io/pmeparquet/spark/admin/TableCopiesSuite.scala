@@ -111,7 +111,10 @@ class TableCopiesSuite extends PlainTableSuite {
     rekey(table, target, uniform, "aadPrefix" -> "{path}")
     assertEquals(rows(load()), rows(people))
     write(people, watched ++ uniform + ("aadPrefix" -> "y"), s"$directory/stored")
-    refused(AadPrefix)(decrypt(s"$directory/stored", s"$directory/other", "aadPrefix" -> "x"))
+    // The copy has no prefix.
+    for (from <- Seq(s"$directory/stored", target))
+      refused(AadPrefix)(decrypt(from, s"$directory/other", "aadPrefix" -> "x"))
+    assertEquals(names(), Seq("source", "stored", "table"))
   }
 
   test("what cannot work is refused before anything is written") {
@@ -247,7 +250,7 @@ class TableCopiesSuite extends PlainTableSuite {
       .partitionBy("half")
       .save(table.toString)
     refused(PlaintextFile)(rekey(table, target, ofPii))
-    copy(table, target, ofPii, "plaintextFiles" -> "error")
+    copy(table, target, ofPii, "plaintextfiles" -> "error")
     assertEquals(read(target), (rows(halves) ++ rows(halves)).sorted)
     WatchedKms.lacks = Set("other")
     assertEquals(read(target).size, 80)

@@ -406,6 +406,8 @@ class TableInPlaceSuite extends PlainTableSuite {
       val table = plain()
       val elsewhere = Files.createDirectory(directory.resolve("elsewhere"))
       Files.write(elsewhere.resolve("file"), bytes("precious"))
+      // A run removes directories that an earlier one left.
+      Files.write(Files.createDirectory(elsewhere.resolve("inner")).resolve("file"), bytes("precious"))
       val place = if (plant == "directory") table.resolve(manifest).getParent else table.resolve(manifest)
       Files.createDirectories(place.getParent)
       val leadsTo = Map("directory" -> ".", "manifest" -> "file", "dangling" -> "no")(plant)
