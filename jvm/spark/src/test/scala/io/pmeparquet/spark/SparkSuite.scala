@@ -8,7 +8,7 @@ import java.util.{Base64, Comparator}
 import scala.collection.JavaConverters._
 import scala.concurrent.duration.Duration
 
-import munit.FunSuite
+import munit.{FunSuite, Location}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.sql.{DataFrame, DataFrameReader, SparkSession}
@@ -33,13 +33,22 @@ abstract class SparkSuite extends FunSuite with Refusals {
   /** A busy machine is no failure. */
   override def munitTimeout: Duration = Duration(10, "min")
 
-  /** In `make test` only those whose turn it is on this Spark, unless the suite is for each. */
+  /** In `make test` only those whose turn it is on this Spark, unless the suite is for each or the test for the newest. */
   override def munitTests(): Seq[Test] = this match {
     case _: EachSpark => super.munitTests()
     case _ =>
       SparkSuite.turn.fold(super.munitTests()) { turn =>
-        super.munitTests().zipWithIndex.collect { case (test, place) if place % 2 == turn => test }
+        super.munitTests().zipWithIndex.collect {
+          case (test, place) if (if (test.tags(SparkSuite.Newest)) turn == 0 else place % 2 == turn) => test
+        }
       }
+  }
+
+  /** A test that is skipped when it is its turn would run nowhere. */
+  override def assume(condition: Boolean, clue: => Any)(implicit place: Location): Unit = {
+    val isForEach = this.isInstanceOf[EachSpark]
+    if (!condition && SparkSuite.turn.isDefined && !isForEach) fail("This test needs the tag Newest.")
+    super.assume(condition, clue)
   }
 
   override def beforeEach(context: BeforeEach): Unit = {
@@ -132,7 +141,10 @@ abstract class SparkSuite extends FunSuite with Refusals {
 object SparkSuite {
   val Format = "pme-parquet"
 
-  /** 0 or 1 where another Spark runs the other half of the tests. */
+  /** Of a test of what the oldest Spark lacks: where tests take turns, it runs on the newest one. */
+  val Newest = new munit.Tag("Newest")
+
+  /** 0 on the newest Spark and 1 on the oldest, where each runs half of the tests. */
   private val turn: Option[Int] = sys.props.get("pme.test.turn").map(_.toInt)
 
   /** For the files of all tests. */

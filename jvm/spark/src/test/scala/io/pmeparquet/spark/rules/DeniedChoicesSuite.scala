@@ -6,6 +6,8 @@ import org.apache.spark.sql.catalyst.analysis.{FunctionRegistry, FunctionRegistr
 import org.apache.spark.sql.catalyst.expressions.{Generator, HigherOrderFunction}
 import org.apache.spark.sql.functions.{col, max, udf}
 
+import io.pmeparquet.spark.SparkSuite
+
 /**
  * What makes, drops, groups or chooses by a column is a condition on it, and what only computes is none: so the plan
  * tells the scan of a masked table, before anything runs.
@@ -83,7 +85,7 @@ class DeniedChoicesSuite extends DeniedPlansSuite {
     assertConditions(known.toSeq.map(name => s"SELECT ${generators(name)} FROM seen"))
   }
 
-  test("every table function of the registry looks at its arguments") {
+  test("every table function of the registry looks at its arguments".tag(SparkSuite.Newest)) {
     val known = registered(TableFunctionRegistry.builtin, classOf[Object], "")
     val listed = tableFunctions.keySet ++ withoutColumns
     assertEquals(known.diff(listed), Set.empty[String], "a new table function: add a call of it")
@@ -155,7 +157,7 @@ class DeniedChoicesSuite extends DeniedPlansSuite {
     "SELECT mode() WITHIN GROUP (ORDER BY ssn) FROM seen"
   )
 
-  test("what chooses rows, groups or branches is a condition") {
+  test("what chooses rows, groups or branches is a condition".tag(SparkSuite.Newest)) {
     assertConditions(looking ++ (if (isSpark4) lookingInSpark4 else Nil))
   }
 

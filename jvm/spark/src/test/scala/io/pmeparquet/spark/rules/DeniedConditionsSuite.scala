@@ -8,8 +8,8 @@ import org.apache.spark.sql.{DataFrame, Dataset, Encoders, Row}
 import org.apache.spark.sql.functions.{expr, max, upper}
 import org.apache.spark.sql.streaming.Trigger
 
+import io.pmeparquet.spark.{GuardedSuite, SparkSuite}
 import io.pmeparquet.spark.keys.KeyGuard
-import io.pmeparquet.spark.GuardedSuite
 import io.pmeparquet.Condition.{KeyDenied, Unsupported}
 
 /**
@@ -224,7 +224,7 @@ class DeniedConditionsSuite extends GuardedSuite {
   )
 
   for ((name, sql) <- recursive)
-    test(s"a condition in a recursive query is refused: $name") {
+    test(s"a condition in a recursive query is refused: $name".tag(SparkSuite.Newest)) {
       assume(spark.version.takeWhile(_ != '-') >= "4.1", "Spark has no recursive queries before 4.1")
       seen().createOrReplaceTempView("seen")
       refused(KeyDenied, "'ssn'", "'pii'")(spark.sql(sql).collect())

@@ -104,6 +104,10 @@ class UnusableIndexesSuite extends SealedSuite {
       }
       assertEquals(none, Nil)
     }
+    // A manifest does not choose code for the seal of another file either.
+    plant(numbers(20, 5, files = 1).selectExpr("id", "id AS n"))
+    untouched() { refused(BadOption, digits, "indexClasses")(seal()); () }
+    assertEquals(seal(options = kms + ("indexClasses" -> digits)).opened, 1L)
   }
 
   test("a class that fails, and other indexes that cannot be made, make no version") {

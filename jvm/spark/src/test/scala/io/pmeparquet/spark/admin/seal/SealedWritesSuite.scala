@@ -85,6 +85,8 @@ class SealedWritesSuite extends SealedSuite {
     ids(load(path))
     delete(snapshotsOf(path))
     refused(SnapshotNotAuthentic, "has read version 1")(sealAs(path, "unsealed"))
+    // Nor does a write that asks for nothing leave it without a snapshot.
+    kept(path, SnapshotMismatch, "1 files and no snapshot")(append(20, path))
     assertEquals(Sealing.seal(fresh, path, kms, expect = Some("unsealed")).version, 1L)
   }
 
