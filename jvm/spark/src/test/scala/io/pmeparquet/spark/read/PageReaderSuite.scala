@@ -393,7 +393,7 @@ class PageReaderSuite extends PairSuite {
     assertRead(rowsOf(conditions, Seq("id", "CAST(y AS STRING)", "CAST(d AS STRING)")), 60, 10, 1, 1, 2)
   }
 
-  test("variants are read") {
+  test("variants are read".tag(SparkSuite.Spark4)) {
     assume(spark.version >= "4")
     save(spark.range(60).selectExpr("id", """parse_json(format_string('{"a": [%d], "b": "x"}', id)) AS v"""))
     for (_ <- twice) {
@@ -402,7 +402,7 @@ class PageReaderSuite extends PairSuite {
     }
   }
 
-  test("collations are compared") {
+  test("collations are compared".tag(SparkSuite.Spark4)) {
     assume(spark.version >= "4")
     save(
       spark

@@ -403,7 +403,11 @@ class SkippedFilesSuite extends SealedSuite {
 
   private def inSpark4(): Unit = assume(!spark.version.startsWith("3."), "Spark 4")
 
-  test("a column whose type differs between files, or is wider in the reader, loses no row") {
+  test(
+    "a column whose type differs between files, or is wider in the reader, loses no row".tag(
+      SparkSuite.Spark4
+    )
+  ) {
     inSpark4()
     save(numbers(0, 10, files = 1).selectExpr("id", "CAST(id AS INT) AS n", "CAST(id AS FLOAT) AS x"))
     save(numbers(10, 10, files = 1).selectExpr("id", "id + 5000000000 AS n", "CAST(id AS DOUBLE) AS x"))
@@ -503,7 +507,7 @@ class SkippedFilesSuite extends SealedSuite {
     }
   }
 
-  test("strings with a collation lose no row") {
+  test("strings with a collation lose no row".tag(SparkSuite.Spark4)) {
     inSpark4()
     val word = "concat(IF(id < 10, 'a', 'B'), id)"
     val collated = s"CAST($word AS STRING COLLATE UTF8_LCASE) AS word"
