@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -13,21 +12,18 @@ import pme_parquet as pme
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.errors import DONE, outcome
 from tests.support.expect import refused, save
-from tests.support.files.key_material import materials
 from tests.support.kms.access import COLUMNS, FOOTER, KEYS, read, rows
 from tests.support.kms.bend import bend_material
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.support.kms.hadoop_server import HadoopKms
 
 
 PREFIX = "parquet.encryption."
-OURS = "spark.datasource.pme-parquet."
-SESSION = f"{OURS}kms.hadoop.uri"
-HADOOPS = "hadoop.security.key.provider.path"
-ELSEWHERE = "kms://https@kms.invalid:9600/kms"
 CLIENT = {
     "parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory",
     f"{PREFIX}kms.client.class": "io.pmeparquet.kms.HadoopKmsClient",
@@ -50,10 +46,6 @@ def client(**settings: str) -> dict[str, str]:
     return CLIENT | own | {PREFIX + name.replace("_", "."): value for name, value in settings.items()}
 
 
-def wrapped(directory: str) -> set[str]:
-    return {material["wrappedKEK"] for material in materials(Path(directory))}
-
-
 def test_a_table_is_written_and_read_and_the_server_opens_each_key_once(
     spark: SparkSession, hadoop_kms: HadoopKms, keys: pme.HadoopKms, frame: DataFrame, target: str
 ) -> None:
@@ -65,8 +57,12 @@ def test_a_table_is_written_and_read_and_the_server_opens_each_key_once(
     assert rows(read(spark, target, keys.options())) == rows(frame)
     assert hadoop_kms.opened() - before == 2 * len(KEYS)
     # Executors can call the server themselves.
-    assert rows(read(spark, target, keys.options() | {"kms.callFrom": "executor"})) == rows(frame)
+    here = {"kms.callFrom": "executor"}
+    assert rows(read(spark, target, keys.options() | here)) == rows(frame)
     assert hadoop_kms.opened() - before == 3 * len(KEYS)
+    itself = f"{target}-itself"
+    save(frame, itself, under(keys, FOOTER) | here)
+    assert rows(read(spark, itself, keys.options() | here)) == rows(frame)
 
 
 def test_without_an_address_hadoops_own_is_taken(

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-WRONG_PIN = "482914"
-
 pytestmark = tokens_of.installed
 
 
@@ -24,11 +22,12 @@ def encryption(token: pme.Keystore) -> pme.Encryption:
 
 
 def test_a_table_is_written_and_read(spark: SparkSession, token: pme.Keystore, frame: DataFrame, target: str) -> None:
-    save(frame, target, encryption(token).options())
-    assert_encrypted_footers(target)
-    assert_no_canaries(target, ["ssn-7", "salary"])
-    for here in ({}, {"kms.callFrom": "executor"}):
-        assert rows(read(spark, target, token.options() | here)) == rows(frame)
+    for place in ("driver", "executor"):
+        here, path = {"kms.callFrom": place}, f"{target}-{place}"
+        save(frame, path, encryption(token).options() | here)
+        assert_encrypted_footers(path)
+        assert_no_canaries(path, ["ssn-7", "salary"])
+        assert rows(read(spark, path, token.options() | here)) == rows(frame)
 
 
 def test_a_key_does_not_leave_its_token(token: pme.Keystore, frame: DataFrame, target: str) -> None:

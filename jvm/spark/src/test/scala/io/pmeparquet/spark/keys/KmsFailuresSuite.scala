@@ -1,6 +1,6 @@
 package io.pmeparquet.spark.keys
 
-import io.pmeparquet.Condition.{KeyDenied, KmsUnavailable}
+import io.pmeparquet.Condition.{KeyDenied, KeyNotFound, KmsUnavailable}
 import io.pmeparquet.PmeException
 
 /**
@@ -84,6 +84,19 @@ class KmsFailuresSuite extends CountedSuite {
       assert(asked > 5 && asked <= 5 + 2 * 2 * 4, user.unwraps)
       assertEquals(rows(known(KeyGuard(), path, way)), rows(wide(3, 20)))
     }
+
+  test("a key that the KMS no longer has is asked for once, and takes its columns and no others") {
+    for (way <- some) {
+      val user = KeyGuard()
+      user.failing = Map("k1" -> (() => new IllegalArgumentException("no such key")))
+      val frame = reader(user.options ++ way).load(twenty)
+      assertEquals(rows(frame.select("id", "c0", "c2")), rows(wide(3, 20).select("id", "c0", "c2")))
+      atMostOnce(user.unwraps) {
+        for (_ <- 1 to 3) refused(KeyNotFound, "'k1'", "c1", ".parquet")(frame.select("c1").collect())
+      }
+      assertEquals(user.unwraps.keySet, Set("footer", "k0", "k1", "k2"))
+    }
+  }
 
   test("the error of a refused reader names the file that it asked for") {
     // What is remembered of a refusal is not the place where it happened first.

@@ -4,9 +4,11 @@ import java.io.UncheckedIOException
 import java.net.ConnectException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
+import javax.crypto.AEADBadTagException
 
 import io.pmeparquet.spark.{AlteredFile, GuardedSuite}
 import io.pmeparquet.spark.keys.KeyGuard
+import io.pmeparquet.Condition
 import io.pmeparquet.Condition.{BadOption, KeyDenied, KeyMetadata, KeyNotFound, KmsUnavailable, NotAuthentic}
 
 /** `deniedColumns`: readers learn what is masked, no key is asked for twice, and other failures stay errors. */
@@ -70,9 +72,10 @@ class DeniedKeysSuite extends GuardedSuite {
       refused(KeyDenied, "footer")(reader(options).load(guarded).collect())
     }
 
-  private val failures = Seq(
+  private val failures = Seq[(Condition, () => RuntimeException)](
     (KeyNotFound, () => new IllegalArgumentException("no such key")),
-    (KmsUnavailable, () => new UncheckedIOException(new ConnectException("test: refused")))
+    (KmsUnavailable, () => new UncheckedIOException(new ConnectException("test: refused"))),
+    (NotAuthentic, () => new RuntimeException(new AEADBadTagException("test: altered")))
   )
 
   for (name <- modes; (condition, failure) <- failures)
@@ -84,11 +87,25 @@ class DeniedKeysSuite extends GuardedSuite {
       }
     }
 
-  test("another key in place of the column's is an error") {
-    val guard = KeyGuard()
-    guard.altered = Set("pii")
-    refused(NotAuthentic, "ssn")(reader(asks(guard)).load(guarded).select("ssn").collect())
+  test("a read without keys that are missing fails where the KMS is gone, or returns another key") {
+    for (name <- modes; scan <- scans; (condition, failure) <- failures if condition != KeyNotFound) {
+      val guard = KeyGuard()
+      guard.failing = Map("pii" -> failure)
+      val options = asks(guard) ++ Seq(mode(name), "missingKeys" -> name, "scan" -> scan)
+      refused(condition, "ssn")(reader(options).load(guarded).select("ssn").collect())
+      refused(condition, "ssn")(reader(options).schema("id bigint, ssn string").load(guarded).collect())
+    }
   }
+
+  for (scan <- scans)
+    test(s"another key in place of the column's is an error: $scan") {
+      for (name <- modes) {
+        val guard = KeyGuard()
+        guard.altered = Set("pii")
+        val options = asks(guard) ++ Seq(mode(name), "missingKeys" -> name, "scan" -> scan)
+        refused(NotAuthentic, "ssn")(reader(options).load(guarded).select("ssn").collect())
+      }
+    }
 
   test("a damaged page is an error") {
     writeGuarded(content.select("id", "ssn").coalesce(1), target, "columnKeys" -> "pii: ssn")

@@ -4,6 +4,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.collection.JavaConverters._
 
+import org.apache.spark.api.java.function.FilterFunction
 import org.apache.spark.sql.{DataFrame, Dataset, Encoders, Row}
 import org.apache.spark.sql.functions.{expr, max, upper}
 import org.apache.spark.sql.streaming.Trigger
@@ -21,7 +22,16 @@ class DeniedConditionsSuite extends GuardedSuite {
 
   for (scan <- scans) {
     test(s"a condition on a refused column is refused: $scan") {
-      for (condition <- Seq("ssn = 'ssn-7'", "ssn IS NULL OR id = 3", "address.street IS NULL"))
+      for (
+        condition <- Seq(
+          "ssn = 'ssn-7'",
+          "ssn IS NULL OR id = 3",
+          "address.street IS NULL",
+          "size(phones) = 1",
+          "phones[0].number = '+7'",
+          "tags['key'] = 'tag-7' OR salary > 40"
+        )
+      )
         refused(KeyDenied, "'pii'", "condition", "deniedPredicates=null") {
           seen("scan" -> scan).where(condition).collect()
         }
@@ -106,13 +116,40 @@ class DeniedConditionsSuite extends GuardedSuite {
     for (
       run <- Seq[() => Any](
         () => frame.join(frame.select("ssn", "salary"), Seq("ssn"), "left").collect(),
+        () => frame.join(frame.select("ssn"), Seq("ssn"), "anti").collect(),
+        () => frame.select("ssn").intersect(frame.select("ssn")).collect(),
+        () => frame.limit(5).where("ssn = 'x'").collect(),
+        () => frame.selectExpr("explode(phones) p").where("p.number = '+7'").collect(),
+        () => frame.selectExpr("id", "rank() OVER (ORDER BY ssn) r").where("r < 3").collect(),
+        () => frame.selectExpr("inline(filter(phones, p -> true))").collect(),
         () => spark.sql("SELECT id FROM seen WHERE 'x' = (SELECT max(ssn) FROM seen)").collect(),
+        () => spark.sql("SELECT id FROM seen WHERE id IN (SELECT id FROM seen WHERE ssn = 'x')").collect(),
+        () => spark.sql("SELECT ssn FROM seen GROUP BY ssn HAVING count(*) > 1").collect(),
+        () => spark.sql("SELECT id FROM seen ORDER BY ssn LIMIT 1").collect(),
         () => frame.orderBy("ssn").show(1),
         () => frame.orderBy("ssn").tail(1),
         () => frame.select("id", "ssn").distinct().count(),
         () => frame.groupBy("salary").pivot("ssn", Seq[Any]("a")).count().collect()
       )
     ) refused(KeyDenied, "'pii'", "condition")(run())
+  }
+
+  test("typed functions that look at a refused column are refused when they run") {
+    val isNull: FilterFunction[Row] = _.isNullAt(0)
+    def of(column: String) = seen().selectExpr(column).as[String](Encoders.STRING)
+    for (
+      query <- Seq[Dataset[String] => Dataset[_]](
+        _.toDF().filter(isNull),
+        _.map("of " + _)(Encoders.STRING),
+        _.flatMap(text => Option(text).toList)(Encoders.STRING),
+        _.mapPartitions(rows => rows)(Encoders.STRING),
+        _.groupByKey("of " + _)(Encoders.STRING).count()
+      )
+    ) {
+      refused(KeyDenied, "'ssn'", "'pii'", "condition")(query(of("ssn")).collect())
+      // The rest of a struct whose street is refused.
+      query(of("address.city")).collect()
+    }
   }
 
   test("another session's view is checked from its first statement on") {

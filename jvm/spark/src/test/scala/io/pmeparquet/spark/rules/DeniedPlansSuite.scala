@@ -4,11 +4,11 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.DataFrame
 
+import io.pmeparquet.spark.{EachSpark, GuardedSuite}
 import io.pmeparquet.spark.read.{EncryptedFileFormat, PmeScan}
-import io.pmeparquet.spark.GuardedSuite
 
 /** What plans tell the scans of a masked table, before anything runs. */
-abstract class DeniedPlansSuite extends GuardedSuite {
+abstract class DeniedPlansSuite extends GuardedSuite with EachSpark {
   private val refusedColumns = Set("ssn", "address", "phones", "tags")
 
   protected def lookedAt(frame: DataFrame): Set[String] = lookedAt(frame.queryExecution.optimizedPlan)
