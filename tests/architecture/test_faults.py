@@ -24,11 +24,12 @@ def test_every_fault_fits_the_sources() -> None:
     assert faults("check") == (0, "")
 
 
-def test_each_layer_has_twenty_faults_with_names_of_their_own() -> None:
+def test_each_layer_has_at_least_twenty_faults_with_names_of_their_own() -> None:
     _, listed = faults("list")
     lines = listed.splitlines()
-    assert [sum(line.split()[0] == table for line in lines) for table in ("core", "parquet", "spark")] == [20, 20, 20]
-    assert len({line.split(maxsplit=1)[1] for line in lines}) == 60
+    for table in ("core", "parquet", "spark"):
+        assert sum(line.split()[0] == table for line in lines) >= 20, table
+    assert len({line.split(maxsplit=1)[1] for line in lines}) == len(lines)
 
 
 @pytest.mark.parametrize(

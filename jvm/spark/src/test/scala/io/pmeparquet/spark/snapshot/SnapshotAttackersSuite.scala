@@ -139,7 +139,13 @@ class SnapshotAttackersSuite extends SealedSuite {
     ),
     "delete snapshots" -> (at => delete(snapshotsOf(at.path))),
     "alter manifest" -> (at => rowsOf21(manifestOf(2, at.path))),
-    "alter seal" -> (at => AlteredFile.flip(manifestOf(2, at.path), -20)),
+    // Another character of base64: most others would only be a seal that nobody can decode.
+    "alter seal" -> (at =>
+      AlteredFile.change(manifestOf(2, at.path)) { content =>
+        val place = content.length - 20
+        content.updated(place, (if (content(place) == 'B') 'C' else 'B').toByte)
+      }
+    ),
     "rename manifest" -> (at => Files.move(manifestOf(2, at.path), manifestOf(9, at.path))),
     "alter list" -> (at =>
       parts(at.path).foreach(part => AlteredFile.flip(part, Files.size(part).toInt / 2))
