@@ -20,6 +20,13 @@ ThisBuild / developers :=
   List(Developer("pme-parquet", "The developers of pme-parquet", "", (ThisBuild / homepage).value.get))
 ThisBuild / versionScheme := Some("early-semver")
 
+// sbt's own rule lets one forked JVM test at a time. Those of the two Sparks have no file in common.
+Global / concurrentRestrictions := Seq(
+  Tags.limitAll(2),
+  Tags.limit(Tags.ForkedTestGroup, 2),
+  Tags.exclusiveGroup(Tags.Clean)
+)
+
 val warnings = Seq("-deprecation", "-feature", "-unchecked", "-Xlint:_", "-Xfatal-warnings")
 
 /**
