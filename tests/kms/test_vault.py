@@ -39,12 +39,7 @@ def test_each_key_is_asked_for_once_and_nothing_else_is_sent(
         assert rows(read(spark, target, keys.options())) == rows(frame)
     calls = [f"transit/{operation}/{key}" for operation in ("encrypt", "decrypt") for key in KEYS]
     assert sorted(server.paths()) == sorted(calls)
-    for call in server.calls:
-        assert call.marked
-        assert call.method == "POST"
-        assert call.namespace == ""
-        assert call.accessor == "accessor-1"
-        assert call.fields in ({"plaintext"}, {"ciphertext"}, {"batch_input", "ciphertext"})
+    server.assert_sent_no_more_than_asked()
 
 
 def test_the_address_in_key_material_is_never_asked(

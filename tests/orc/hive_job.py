@@ -17,8 +17,7 @@ from tests.support import encrypted_orc as orc
 from tests.support import metastore
 from tests.support.canary import find_canaries
 from tests.support.kms.counting import Log, jar
-from tests.support.session import SPARK_VERSION, builder, session_settings, without_processes
-from tests.support.stored import PREFIX
+from tests.support.session import PREFIX, SPARK_VERSION, builder, session_settings, without_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -10,7 +10,7 @@ import pytest
 from tests.support import encrypted_orc as orc
 from tests.support.encrypted_orc import PAY, PII, rows
 from tests.support.expect import refused, untouched
-from tests.support.session import SPARK_VERSION
+from tests.support.session import PREFIX, SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 PROVIDER = {"orc.key.provider": "pme"}
 ENCRYPT = {"orc.encrypt": f"{PII}:ssn;{PAY}:salary"}
-PREFIX = "spark.datasource.pme-parquet."
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,7 @@ from tests.support import encrypted_orc as orc
 from tests.support.encrypted_orc import PAY, PII, TURNED, read, rows, save
 from tests.support.expect import refused, untouched
 from tests.support.interop.arrow_kms import LocalKms
-from tests.support.session import TEST_KMS
-from tests.support.stored import PREFIX
+from tests.support.session import PREFIX, TEST_KMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 
 ARCHIVE = Path(sys.prefix) / "spark.jsa"
 
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _OF_ARCHIVE = f" -Xshare:auto -Xlog:disable -XX:SharedArchiveFile={ARCHIVE}" if ARCHIVE.exists() else ""
-OPTIONS = f"{_QUICK}{_OF_ARCHIVE}"
+OPTIONS = f"{QUICK}{_OF_ARCHIVE}"
 
 # In the environment, because a JVM that loads Spark's classes takes no other option silently.
 VARIABLES = {"SPARK_SUBMIT_OPTS": OPTIONS}
@@ -33,7 +33,7 @@ def make() -> None:
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"{_QUICK} -XX:ArchiveClassesAtExit={ARCHIVE} -Xlog:disable",
+        "spark.driver.extraJavaOptions": f"{QUICK} -XX:ArchiveClassesAtExit={ARCHIVE} -Xlog:disable",
     }
     with tempfile.TemporaryDirectory() as scratch:
         made = SparkSession.builder.master("local[2]").appName("archive")

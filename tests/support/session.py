@@ -27,15 +27,14 @@ JAVA_OPTIONS = f"{archive.OPTIONS} -XX:ReservedCodeCacheSize=240m"
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
 # A keystore derives keys from its password, which is slow on purpose, and thousands of queries open one.
-QUICK = (
-    "-Dkeystore.pkcs12.keyPbeIterationCount=100 -Dkeystore.pkcs12.macIterationCount=100 "
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-)
+QUICK = f"-Dkeystore.pkcs12.keyPbeIterationCount=100 -Dkeystore.pkcs12.macIterationCount=100 {archive.QUICK}"
 CLOUDS = ("AWS_", "AZURE_", "GOOGLE_", "IDENTITY_")
 # SoftHSM looks for its settings here when it is loaded; tests/kms/test_pkcs11.py has written them by then.
 SOFTHSM_CONF = Path(tempfile.gettempdir()) / f"pme-softhsm-{os.getpid()}.conf"
 ALIASES = ["footer", "pii", "pay", "other"]
 
+# What a session sets for all of our sources begins with this.
+PREFIX = "spark.datasource.pme-parquet."
 EXTENSION = "io.pmeparquet.spark.PmeExtensions"
 
 SPARK_VERSION = tuple(int(part) for part in re.findall(r"\d+", pyspark.__version__)[:2])
@@ -67,7 +66,7 @@ def session_settings(scratch: Path) -> dict[str, str]:
     """Return the settings that every test session shares; files that Spark leaves go under scratch."""
     # The whole suite can run with one reader; if this is unset, each test uses the format's default.
     reader = os.environ.get("PME_TEST_READER")
-    chosen = {"spark.datasource.pme-parquet.reader": reader} if reader else {}
+    chosen = {f"{PREFIX}reader": reader} if reader else {}
     return chosen | {
         "spark.sql.extensions": EXTENSION,
         "spark.ui.enabled": "false",
@@ -101,7 +100,7 @@ def set_secrets() -> None:
 
 def kms_settings(kms: pme.Keystore) -> dict[str, str]:
     """Return the settings with which a session itself names its KMS: a table of the catalog may not name it."""
-    return {f"spark.datasource.pme-parquet.{name}": value for name, value in kms.options().items()}
+    return {f"{PREFIX}{name}": value for name, value in kms.options().items()}
 
 
 def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSession.Builder:

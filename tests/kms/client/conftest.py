@@ -8,6 +8,7 @@ import pytest
 
 from tests.kms.clouds import reading
 from tests.support.kms.access import KEYS, by_token
+from tests.support.kms.aws import CREDENTIALS, access, properties_of
 from tests.support.kms.opened import client_jvm
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.kms.cloud_server import CloudServer
-    from tests.support.kms.opened import ClientJvm
+    from tests.support.kms.aws_server import AwsServer
+    from tests.support.kms.opened import ClientJvm, Opened
     from tests.support.kms.transit_server import TransitServer
 
 
@@ -24,6 +26,19 @@ def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientJvm]:
     """Return what opens clients, each of which is new and keeps nothing of another's."""
     with client_jvm(tmp_path_factory.mktemp("clients") / "classes") as made:
         yield made
+
+
+@pytest.fixture
+def aws_credentials(clients: ClientJvm) -> Iterator[None]:
+    """Give the JVM credentials of AWS."""
+    with properties_of(clients.jvm, CREDENTIALS):
+        yield
+
+
+@pytest.fixture
+def aws_client(clients: ClientJvm, aws: AwsServer, aws_credentials: None) -> Opened:
+    """Return a client of AWS KMS."""
+    return clients.open(access(aws).options())
 
 
 @pytest.fixture

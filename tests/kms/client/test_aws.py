@@ -15,13 +15,11 @@ import pytest
 
 import pme_parquet as pme
 from tests.support.expect import refused
-from tests.support.kms.aws import CREDENTIALS, ELSEWHERE, FOOTER, KEYS, PAY, PII, REGION, USER, access, properties_of
+from tests.support.kms.aws import ELSEWHERE, FOOTER, KEYS, PAY, PII, REGION, USER, access, properties_of
 from tests.support.kms.opened import KEY
 from tests.support.session import kms_jars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.support.kms.aws_server import AwsServer
     from tests.support.kms.moto_server import Moto
     from tests.support.kms.opened import ClientJvm, Opened
@@ -29,35 +27,27 @@ if TYPE_CHECKING:
 CONTEXT = {"team": "payroll", "stage": "tests"}
 
 
-@pytest.fixture(autouse=True)
-def _credentials(clients: ClientJvm) -> Iterator[None]:
-    with properties_of(clients.jvm, CREDENTIALS):
-        yield
-
-
-@pytest.fixture
-def client(clients: ClientJvm, aws: AwsServer) -> Opened:
-    return clients.open(access(aws).options())
+pytestmark = pytest.mark.usefixtures("aws_credentials")
 
 
 @pytest.mark.parametrize("form", ["key id", "ARN", "alias ARN"])
-def test_keys_have_ids_of_each_form(aws: AwsServer, aws_keys: dict[str, str], client: Opened, form: str) -> None:
+def test_keys_have_ids_of_each_form(aws: AwsServer, aws_keys: dict[str, str], aws_client: Opened, form: str) -> None:
     def named(alias: str) -> str:
         arn = aws_keys[alias]
         return {"key id": arn.rpartition("/")[2], "ARN": arn, "alias ARN": f"{arn.rpartition(':')[0]}:{alias}"}[form]
 
     for alias in KEYS:
-        assert client.unwrap(client.wrap(named(alias)), named(alias)) == KEY
+        assert aws_client.unwrap(aws_client.wrap(named(alias)), named(alias)) == KEY
     assert {call.key for call in aws.calls} == {named(alias) for alias in KEYS}
     assert {(call.region, call.service, call.user) for call in aws.calls} == {(REGION, "kms", USER)}
 
 
-def test_a_key_is_asked_for_in_its_arns_own_region(aws: AwsServer, moto: Moto, client: Opened) -> None:
+def test_a_key_is_asked_for_in_its_arns_own_region(aws: AwsServer, moto: Moto, aws_client: Opened) -> None:
     arn = moto.create_key(ELSEWHERE)
-    assert client.unwrap(client.wrap(arn), arn) == client.unwrap(client.wrap(FOOTER), FOOTER) == KEY
+    assert aws_client.unwrap(aws_client.wrap(arn), arn) == aws_client.unwrap(aws_client.wrap(FOOTER), FOOTER) == KEY
     assert {(call.key, call.region) for call in aws.calls} == {(FOOTER, REGION), (arn, ELSEWHERE)}
     with refused("PME_KEY_NOT_FOUND", "AWS KMS", "region"):
-        client.wrap(arn.rpartition("/")[2])
+        aws_client.wrap(arn.rpartition("/")[2])
 
 
 def test_the_region_is_that_of_the_process_where_none_is_set_and_is_asked_for_once(
@@ -66,35 +56,35 @@ def test_the_region_is_that_of_the_process_where_none_is_set_and_is_asked_for_on
     options = pme.AwsKms(endpoint=aws.url).options()
     with refused("PME_BAD_OPTION", "kms.aws.region"):
         clients.open(options).wrap(FOOTER)
-    client = clients.open(options | {"kms.timeoutSeconds": "29"})
+    aws_client = clients.open(options | {"kms.timeoutSeconds": "29"})
     with properties_of(clients.jvm, {"aws.region": REGION}):
-        client.wrap(PII)
+        aws_client.wrap(PII)
     with properties_of(clients.jvm, {"aws.region": ELSEWHERE}):
-        client.wrap(PAY)
+        aws_client.wrap(PAY)
     assert [call.region for call in aws.calls] == [REGION, REGION]
 
 
 def test_keys_open_only_in_the_context_that_they_were_wrapped_in(clients: ClientJvm, aws: AwsServer) -> None:
-    client = clients.open(access(aws, CONTEXT).options())
-    wrapped = client.wrap(FOOTER)
-    assert client.unwrap(wrapped, FOOTER) == KEY
+    aws_client = clients.open(access(aws, CONTEXT).options())
+    wrapped = aws_client.wrap(FOOTER)
+    assert aws_client.unwrap(wrapped, FOOTER) == KEY
     assert all(call.context == CONTEXT for call in aws.calls)
     for other in (None, {}, {"team": "payroll"}, CONTEXT | {"stage": "live"}):
         with refused("PME_NOT_AUTHENTIC", f"'{FOOTER}'", "encryption context"):
             clients.open(access(aws, other).options()).unwrap(wrapped, FOOTER)
 
 
-def test_a_key_that_aws_does_not_have_is_named(client: Opened) -> None:
+def test_a_key_that_aws_does_not_have_is_named(aws_client: Opened) -> None:
     with refused("PME_KEY_NOT_FOUND", "'alias/nobodys'", "AWS KMS"):
-        client.wrap("alias/nobodys")
+        aws_client.wrap("alias/nobodys")
 
 
-def test_a_key_opens_nothing_of_another_key(client: Opened) -> None:
+def test_a_key_opens_nothing_of_another_key(aws_client: Opened) -> None:
     # Moto answers "access denied" where AWS has IncorrectKeyException.
-    wrapped = client.wrap(PII, bytes(16))
-    assert client.unwrap(wrapped, PII) == bytes(16)
+    wrapped = aws_client.wrap(PII, bytes(16))
+    assert aws_client.unwrap(wrapped, PII) == bytes(16)
     with refused("PME_KEY_DENIED", "'alias/pay'"):
-        client.unwrap(wrapped, PAY)
+        aws_client.unwrap(wrapped, PAY)
 
 
 def wrap_once(aws: AwsServer, variables: dict[str, str], seconds: int = 30) -> subprocess.CompletedProcess[str]:

@@ -17,8 +17,6 @@ from tests.support.kms.aws_server import AwsServer, aws_error
 from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.support.kms.moto_server import Moto
     from tests.support.kms.opened import ClientJvm, Opened
 
@@ -28,15 +26,7 @@ CANARY = "c2VjcmV0LW9mLXRoZS1hbnN3ZXI"
 ATTEMPTS = 3
 
 
-@pytest.fixture(autouse=True)
-def _credentials(clients: ClientJvm) -> Iterator[None]:
-    with properties_of(clients.jvm, CREDENTIALS):
-        yield
-
-
-@pytest.fixture
-def client(clients: ClientJvm, aws: AwsServer) -> Opened:
-    return clients.open(access(aws).options())
+pytestmark = pytest.mark.usefixtures("aws_credentials")
 
 
 @pytest.fixture
@@ -63,13 +53,13 @@ REFUSALS = {
 
 @pytest.mark.parametrize("code", REFUSALS)
 def test_what_aws_refuses_has_its_condition_after_one_request(
-    aws: AwsServer, client: Opened, wrapped: dict[str, str], code: str
+    aws: AwsServer, aws_client: Opened, wrapped: dict[str, str], code: str
 ) -> None:
     condition, reason = REFUSALS[code]
     aws.fail(PII, aws_error(code))
     named = f"'{PII}'" if condition != "PME_KMS_UNAVAILABLE" else ".parquet"
     with refused(condition, named, reason, never=tuple(CREDENTIALS.values())):
-        client.unwrap(wrapped[PII], PII)
+        aws_client.unwrap(wrapped[PII], PII)
     assert aws.actions() == [("Decrypt", PII)]
 
 
@@ -85,29 +75,29 @@ PASSING = {
 
 @pytest.mark.parametrize("kind", PASSING)
 def test_what_does_not_pass_ends_after_few_requests(
-    aws: AwsServer, client: Opened, wrapped: dict[str, str], kind: str
+    aws: AwsServer, aws_client: Opened, wrapped: dict[str, str], kind: str
 ) -> None:
     aws.fail(FOOTER, PASSING[kind])
     with refused("PME_KMS_UNAVAILABLE", ".parquet", "AWS KMS"):
-        client.unwrap(wrapped[FOOTER], FOOTER)
+        aws_client.unwrap(wrapped[FOOTER], FOOTER)
     repeated = 2 if PASSING[kind] is None else 1
     assert 1 < len(aws.calls) <= ATTEMPTS * repeated
     assert {call.key for call in aws.calls} == {FOOTER}
 
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "DisabledException", "ThrottlingException"])
-def test_what_cannot_be_wrapped_ends_after_few_requests(aws: AwsServer, client: Opened, code: str) -> None:
+def test_what_cannot_be_wrapped_ends_after_few_requests(aws: AwsServer, aws_client: Opened, code: str) -> None:
     condition = REFUSALS.get(code, ("PME_KMS_UNAVAILABLE",))[0]
     aws.fail(PII, aws_error(code))
     with refused(condition, ".parquet", "AWS KMS", never=tuple(CREDENTIALS.values())):
-        client.wrap(PII)
+        aws_client.wrap(PII)
     assert 1 <= aws.actions().count(("Encrypt", PII)) <= ATTEMPTS
 
 
 @pytest.mark.parametrize("kind", ["throttling", "bad gateway", "dropped connection"])
-def test_what_passes_is_not_noticed(aws: AwsServer, client: Opened, wrapped: dict[str, str], kind: str) -> None:
+def test_what_passes_is_not_noticed(aws: AwsServer, aws_client: Opened, wrapped: dict[str, str], kind: str) -> None:
     aws.fail(FOOTER, PASSING[kind], times=1)
-    assert [client.unwrap(wrapped[key], key) for key in KEYS] == [KEY] * len(KEYS)
+    assert [aws_client.unwrap(wrapped[key], key) for key in KEYS] == [KEY] * len(KEYS)
     assert aws.calls[0].key == aws.calls[1].key == FOOTER
 
 
@@ -116,27 +106,27 @@ def test_what_passes_is_not_noticed(aws: AwsServer, client: Opened, wrapped: dic
     [b"<html>a portal</html>", b"{}", b"", b"[1, 2]", f'{{"Plaintext": "{CANARY}'.encode(), b'{"Plaintext": 5}'],
 )
 def test_an_answer_that_is_not_from_aws_is_reported_and_not_repeated(
-    aws: AwsServer, client: Opened, wrapped: dict[str, str], answer: bytes
+    aws: AwsServer, aws_client: Opened, wrapped: dict[str, str], answer: bytes
 ) -> None:
     aws.fail(FOOTER, Answer(200, answer))
     with refused("PME_KMS_UNAVAILABLE", ".parquet", "AWS KMS", never=(CANARY,)):
-        client.unwrap(wrapped[FOOTER], FOOTER)
+        aws_client.unwrap(wrapped[FOOTER], FOOTER)
     assert len(aws.calls) <= ATTEMPTS
 
 
-def test_a_data_key_of_another_size_is_refused(aws: AwsServer, client: Opened, wrapped: dict[str, str]) -> None:
+def test_a_data_key_of_another_size_is_refused(aws: AwsServer, aws_client: Opened, wrapped: dict[str, str]) -> None:
     aws.fail(FOOTER, Answer(200, {"KeyId": FOOTER, "Plaintext": "AAAA"}))
     with refused("PME_KEY_METADATA", "bits"):
-        client.unwrap(wrapped[FOOTER], FOOTER)
+        aws_client.unwrap(wrapped[FOOTER], FOOTER)
 
 
 def test_an_answer_that_does_not_come_is_not_waited_for(
     clients: ClientJvm, aws: AwsServer, wrapped: dict[str, str]
 ) -> None:
-    client = clients.open(access(aws).options() | {"kms.timeoutSeconds": "1"})
+    aws_client = clients.open(access(aws).options() | {"kms.timeoutSeconds": "1"})
     aws.fail(FOOTER, None, delay=FOR_EVER)
     with refused("PME_KMS_UNAVAILABLE", "within 1 s", "kms.timeoutSeconds"):
-        client.unwrap(wrapped[FOOTER], FOOTER)
+        aws_client.unwrap(wrapped[FOOTER], FOOTER)
 
 
 def test_aws_that_does_not_listen_is_unavailable(clients: ClientJvm, wrapped: dict[str, str]) -> None:
@@ -146,11 +136,11 @@ def test_aws_that_does_not_listen_is_unavailable(clients: ClientJvm, wrapped: di
 
 
 def test_missing_credentials_are_reported_before_the_first_call(
-    clients: ClientJvm, aws: AwsServer, client: Opened, wrapped: dict[str, str]
+    clients: ClientJvm, aws: AwsServer, aws_client: Opened, wrapped: dict[str, str]
 ) -> None:
     absent = properties_of(clients.jvm, dict.fromkeys(CREDENTIALS))
     with absent, refused("PME_KMS_UNAVAILABLE", "no usable credentials", "web identity"):
-        client.unwrap(wrapped[FOOTER], FOOTER)
+        aws_client.unwrap(wrapped[FOOTER], FOOTER)
     assert not aws.calls
 
 
@@ -174,8 +164,8 @@ def test_a_setting_that_cannot_be_used_is_refused_by_name(
     assert not aws.calls
 
 
-def test_an_arn_with_a_host_for_a_region_is_refused(aws: AwsServer, client: Opened) -> None:
+def test_an_arn_with_a_host_for_a_region_is_refused(aws: AwsServer, aws_client: Opened) -> None:
     arn = "arn:aws:kms:attacker.example/:123456789012:key/1"
     with refused("PME_KEY_NOT_FOUND", "not the ARN of an AWS KMS key"):
-        client.wrap(arn)
+        aws_client.wrap(arn)
     assert not aws.calls

@@ -7,27 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.expect import refused
-from tests.support.kms.aws import CREDENTIALS, FOOTER, REGION, access, properties_of
+from tests.support.kms.aws import CREDENTIALS, FOOTER, REGION
 from tests.support.kms.aws_server import aws_error
 from tests.support.kms.opened import SIGNED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tests.support.kms.aws_server import AwsServer
     from tests.support.kms.moto_server import Moto
-    from tests.support.kms.opened import ClientJvm, Opened
+    from tests.support.kms.opened import Opened
 
 
-@pytest.fixture(autouse=True)
-def _credentials(clients: ClientJvm) -> Iterator[None]:
-    with properties_of(clients.jvm, CREDENTIALS):
-        yield
-
-
-@pytest.fixture
-def client(clients: ClientJvm, aws: AwsServer) -> Opened:
-    return clients.open(access(aws).options())
+pytestmark = pytest.mark.usefixtures("aws_credentials")
 
 
 def create(moto: Moto, spec: str) -> str:
@@ -37,17 +27,17 @@ def create(moto: Moto, spec: str) -> str:
     return arn
 
 
-def test_a_p256_key_signs(aws: AwsServer, moto: Moto, client: Opened) -> None:
+def test_a_p256_key_signs(aws: AwsServer, moto: Moto, aws_client: Opened) -> None:
     key = create(moto, "ECC_NIST_P256")
-    client.signing_key(key).assert_signs()
+    aws_client.signing_key(key).assert_signs()
     assert aws.actions() == [("GetPublicKey", key), ("Sign", key)]
 
 
 @pytest.mark.parametrize("spec", ["RSA_2048", "ECC_NIST_P384"])
-def test_a_key_of_another_kind_is_refused(aws: AwsServer, moto: Moto, client: Opened, spec: str) -> None:
+def test_a_key_of_another_kind_is_refused(aws: AwsServer, moto: Moto, aws_client: Opened, spec: str) -> None:
     other = create(moto, spec)
     with refused("PME_KEY_NOT_FOUND", f"'{other}'", SIGNED, "not an Ed25519 key, or an EC key on the curve P-256"):
-        client.signing_key(other)
+        aws_client.signing_key(other)
     assert aws.actions() == [("GetPublicKey", other)]
 
 
@@ -60,9 +50,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("code", REFUSALS)
-def test_what_aws_refuses_has_its_condition_after_one_request(aws: AwsServer, client: Opened, code: str) -> None:
+def test_what_aws_refuses_has_its_condition_after_one_request(aws: AwsServer, aws_client: Opened, code: str) -> None:
     condition, reason = REFUSALS[code]
     aws.fail(FOOTER, aws_error(code))
     with refused(condition, SIGNED, reason, never=tuple(CREDENTIALS.values())):
-        client.signing_key(FOOTER)
+        aws_client.signing_key(FOOTER)
     assert aws.actions() == [("GetPublicKey", FOOTER)]

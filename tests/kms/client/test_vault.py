@@ -84,12 +84,7 @@ def test_nothing_is_sent_but_what_the_wire_format_asks_for(
     for key in KEYS:
         assert client.unwrap(client.wrap(key), key) == KEY
     assert sorted(server.paths()) == sorted(f"transit/{what}/{key}" for what in ("encrypt", "decrypt") for key in KEYS)
-    for call in server.calls:
-        assert call.marked
-        assert call.method == "POST"
-        assert call.namespace == ""
-        assert call.accessor == "accessor-1"
-        assert call.fields in ({"plaintext"}, {"ciphertext"}, {"batch_input", "ciphertext"})
+    server.assert_sent_no_more_than_asked()
 
 
 def test_another_mount_and_a_namespace_are_asked(

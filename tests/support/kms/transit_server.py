@@ -59,6 +59,15 @@ class TransitServer(FaultyServer):
         """Make keys."""
         self.keys.update({name: TransitKey() for name in names})
 
+    def assert_sent_no_more_than_asked(self) -> None:
+        """Fail if a call by the first token had other fields or headers than those of the wire format."""
+        for call in self.calls:
+            assert call.marked
+            assert call.method == "POST"
+            assert call.namespace == ""
+            assert call.accessor == "accessor-1"
+            assert call.fields in ({"plaintext"}, {"ciphertext"}, {"batch_input", "ciphertext"})
+
     def rotate(self, name: str) -> None:
         """Give a key a new version."""
         self.keys[name].rotate()

@@ -27,8 +27,6 @@ class DeniedChoicesSuite extends DeniedPlansSuite {
   private def assertConditions(queries: Iterable[String]): Unit =
     assertEquals(queries.filterNot(isCondition).toSeq, Nil)
 
-  private def isSpark4 = spark.version.head >= '4'
-
   // ---- functions of Spark's registries
 
   // A call of each generator over a refused column, as it is written in SELECT.

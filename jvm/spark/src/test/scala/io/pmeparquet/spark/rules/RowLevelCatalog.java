@@ -144,8 +144,8 @@ public final class RowLevelCatalog implements TableCatalog {
     }
   }
 
-  private static final class OfAll implements RowLevelOperation {
-    private final MemoryTable table;
+  private static class OfAll implements RowLevelOperation {
+    final MemoryTable table;
     private final Command command;
 
     OfAll(MemoryTable table, Command command) {
@@ -169,23 +169,9 @@ public final class RowLevelCatalog implements TableCatalog {
     }
   }
 
-  private static final class OfRows implements SupportsDelta {
-    private final MemoryTable table;
-    private final Command command;
-
+  private static final class OfRows extends OfAll implements SupportsDelta {
     OfRows(MemoryTable table, Command command) {
-      this.table = table;
-      this.command = command;
-    }
-
-    @Override
-    public Command command() {
-      return command;
-    }
-
-    @Override
-    public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-      return table.newScanBuilder(options);
+      super(table, command);
     }
 
     @Override
