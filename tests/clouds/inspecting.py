@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.storage.azure import Azure
-    from tests.support.storage.google import Google
+    from tests.clouds.azure import Azure
+    from tests.clouds.google import Google
 
 OF_SESSION = "settings of the Spark session: "
 

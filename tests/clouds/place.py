@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.support.storage.azure import Azure
-    from tests.support.storage.google import Google
+    from tests.clouds.azure import Azure
+    from tests.clouds.google import Google
 
 JARS = ROOT / "target" / "jars" / "clouds"
 HERE = pytest.mark.skipif(

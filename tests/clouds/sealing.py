@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.clouds.azure import Azure
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import copies
-from tests.support.storage.azure import Azure
 from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
 from tests.support.storage.place import READING
 from tests.support.storage.reads import READS

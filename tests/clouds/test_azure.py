@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 import pme_parquet as pme
+from tests.clouds.azure import ACCOUNT, CONTAINER, Azure
 from tests.clouds.place import HERE, InCloud, reached
 from tests.clouds.sealing import (
     test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
@@ -20,7 +21,6 @@ from tests.clouds.sealing import (
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.azure import ACCOUNT, CONTAINER, Azure
 from tests.support.storage.operations import (
     test_a_migration_of_orc,
     test_copies,

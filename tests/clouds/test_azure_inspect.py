@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.clouds import blobs
+from tests.clouds.azure import ACCOUNT, CONTAINER, Azure
 from tests.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
 from tests.clouds.place import HERE, reached
 from tests.support.expect import refused
-from tests.support.storage import blobs
-from tests.support.storage.azure import ACCOUNT, CONTAINER, Azure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.clouds.google import Google
 from tests.clouds.place import HERE, InCloud, reached
 from tests.clouds.sealing import (
     test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
@@ -16,7 +17,6 @@ from tests.clouds.sealing import (
     test_a_store_that_stops,
     test_a_table_is_sealed,
 )
-from tests.support.storage.google import Google
 from tests.support.storage.operations import (
     test_a_migration_of_orc,
     test_copies,

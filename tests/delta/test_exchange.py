@@ -17,9 +17,8 @@ from deltalake.exceptions import DeltaError
 
 import pme_parquet as pme
 import pme_parquet.delta
-from tests.delta import exchange_job
+from tests.delta import exchange_job, written
 from tests.delta.delta_tables import CANARY
-from tests.support.delta import written
 from tests.support.interop.arrow_kms import LocalKms
 from tests.support.kms.static_keys import master_key
 from tests.support.processes import result_of

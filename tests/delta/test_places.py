@@ -11,8 +11,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import pme_parquet as pme
-from tests.support.delta import written
-from tests.support.delta.canaries import assert_told
+from tests.delta import written
+from tests.delta.canaries import assert_told
 from tests.support.interop import arrow_kms
 from tests.support.interop.modes import GCM, Mode
 

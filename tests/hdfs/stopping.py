@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support import java
-from tests.support.hdfs import server
 from tests.support.storage import file_systems, s3a
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ PASSES = "stopping.passes"
 
 def load(spark: SparkSession, directories: pytest.TempPathFactory, *more: str) -> None:
     """Put the client, and others of its folder, where the session looks for classes."""
-    java.load(spark, directories, *(Path(server.__file__).with_name(name) for name in ("StoppingHdfs.java", *more)))
+    java.load(spark, directories, *(Path(__file__).with_name(name) for name in ("StoppingHdfs.java", *more)))
 
 
 @contextmanager

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import read, rows
 from tests.support.canary import assert_encrypted_footers, data_files
 from tests.support.expect import refused, save
 from tests.support.interop import arrow_kms, modes
 from tests.support.interop.cells import arrow_table, spark_table
 from tests.support.interop.modes import MODES
 from tests.support.interop.samples import MAPS, arrow_frame, spark_frame
-from tests.support.kms.access import read, rows
 from tests.support.kms.counting import FOOTER, column_keys, encryption, frame
 from tests.support.kms.counting_client import Client
 from tests.support.session import TEST_KMS

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.storage.faults import at
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import s3a
 from tests.support.storage.changes import sealed
-from tests.support.storage.faults import at
 from tests.support.storage.place import ENC
 from tests.support.storage.reads import READS
 

@@ -23,9 +23,9 @@ from tests.support.files.bend import NONCE_BYTES
 from tests.support.files.regions import LENGTH, NONCE, REGIONS, TAG, place
 from tests.support.files.writers import KINDS, written
 from tests.support.files.writers import Kind as FileKind
-from tests.support.findings import DAMAGED, NOT_AUTHENTIC, Found, at, files, has_checksum, tagged, untagged, verify
 from tests.support.interop.modes import CTR, GCM
 from tests.support.session import TEST_KMS
+from tests.verify.findings import DAMAGED, NOT_AUTHENTIC, Found, at, files, has_checksum, tagged, untagged, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -10,11 +10,11 @@ from tests.support.canary import data_files
 from tests.support.files import bend, forge
 from tests.support.files.anatomy import Anatomy, Kind
 from tests.support.files.regions import place
-from tests.support.findings import Found, tagged, untagged, verify
 from tests.support.frames import people
 from tests.support.interop import arrow_files
 from tests.support.interop.modes import CTR, GCM, MODES, Mode, java_properties, java_read_properties, our_read_options
 from tests.support.session import TEST_KMS
+from tests.verify.findings import Found, tagged, untagged, verify
 
 if TYPE_CHECKING:
     from pathlib import Path

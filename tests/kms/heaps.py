@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.kms.access import read, rows
 from tests.support.expect import save
 from tests.support.files.key_material import data_keys
-from tests.support.kms.access import read, rows
 from tests.support.kms.cluster_places import STATIC, Heaps
 from tests.support.kms.counting import ROWS_PER_FILE, encryption, frame
 

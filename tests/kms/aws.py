@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
-from tests.support.kms.access import COLUMNS
+from tests.kms.access import COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-    from tests.support.kms.aws_server import AwsServer
+    from tests.kms.aws_server import AwsServer
 
 REGION, ELSEWHERE = "eu-central-1", "us-west-2"
 FOOTER, PII, PAY = KEYS = ("alias/footer", "alias/pii", "alias/pay")

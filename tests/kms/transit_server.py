@@ -9,17 +9,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.support.kms.access import OPERATIONS, AppRole
-from tests.support.kms.answers import Answer, error
-from tests.support.kms.loopback import FaultyServer
-from tests.support.kms.transit_key import TransitKey
-from tests.support.kms.vault_state import Method, Request, Role, VaultState
+from tests.kms.access import OPERATIONS, AppRole
+from tests.kms.answers import Answer, error
+from tests.kms.loopback import FaultyServer
+from tests.kms.transit_key import TransitKey
+from tests.kms.vault_state import Method, Request, Role, VaultState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from tests.kms.loopback import Arrived, Fault
     from tests.support.kms.certificates import Certificate
-    from tests.support.kms.loopback import Arrived, Fault
 
 API = "/v1/"
 

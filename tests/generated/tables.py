@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.support.generated.kinds import BY_NAME, KEYS, KINDS, Field, draw, quoted
+from tests.generated.kinds import BY_NAME, KEYS, KINDS, Field, draw, quoted
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import urllib.request
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from tests.support.kms.access import OPERATIONS, AppRole
+from tests.kms.access import OPERATIONS, AppRole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms import access
+from tests.kms.access import KEYS, ROTATING, by_token
 from tests.support import tables
 from tests.support.expect import save, untouched
 from tests.support.frames import people
-from tests.support.kms import access
-from tests.support.kms.access import KEYS, ROTATING, by_token
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from tests.support.kms.access import Transit
-    from tests.support.kms.transit_server import TransitServer
+    from tests.kms.access import Transit
+    from tests.kms.transit_server import TransitServer
 
 # The requests of a rotation, per master key: for the old keys, for the new ones, and for the check that they open.
 ROUNDS = ("decrypt", "rewrap", "decrypt")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kms.heaps import COLUMNS, FILES, GONE, KEPT, MASTERS, WRITTEN
 from tests.support.kms.cluster_places import STATIC
-from tests.support.kms.heaps import COLUMNS, FILES, GONE, KEPT, MASTERS, WRITTEN
 
 if TYPE_CHECKING:
     from tests.support.kms.cluster_places import Cluster, Heaps

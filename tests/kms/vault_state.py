@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from tests.support.kms import answers
-from tests.support.kms.access import OPERATIONS
-from tests.support.kms.answers import Answer, RefusalError
-from tests.support.kms.transit_key import TransitError, TransitKey
+from tests.kms import answers
+from tests.kms.access import OPERATIONS
+from tests.kms.answers import Answer, RefusalError
+from tests.kms.transit_key import TransitError, TransitKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,7 +3,7 @@
 Run it by hand, with a PySpark that Delta has a release for:
 
     pip install pyspark==4.1.4
-    python -m tests.support.delta.spark_tables target/jars/testkit/pme-parquet-testkit_2.13-0.1.0.jar
+    python -m tests.delta.spark_tables target/jars/testkit/pme-parquet-testkit_2.13-0.1.0.jar
 
 The keys are those of the testkit's `TestKms`.
 """
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from pyspark.sql import SparkSession
 
 PACKAGE = "io.delta:delta-spark_4.1_2.13:4.4.0"
-OUT = Path(__file__).resolve().parents[2] / "data" / "delta" / "spark.zip"
+OUT = Path(__file__).resolve().parents[1] / "data" / "delta" / "spark.zip"
 FACTORY = {
     "parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory",
     "parquet.encryption.kms.client.class": "io.pmeparquet.testkit.TestKms",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from tests.support.kms.answers import Answer
+    from tests.kms.answers import Answer
     from tests.support.kms.certificates import Certificate
 
 

@@ -16,17 +16,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.leaks.literal import LITERAL
-from tests.leaks.secret_job import FULL
+from tests.kms.aws import REGION, USER
+from tests.kms.secret_job import FULL, LITERAL
+from tests.kms.transit_key import TransitKey
+from tests.kms.transit_server import TransitServer
+from tests.kms.ui import UI
 from tests.support.canary import files_under
 from tests.support.files.key_material import data_keys, spellings
-from tests.support.kms.aws import REGION, USER
 from tests.support.kms.moto_server import Moto
-from tests.support.kms.transit_key import TransitKey
-from tests.support.kms.transit_server import TransitServer
 from tests.support.processes import environment
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT, set_secrets
-from tests.support.ui import UI
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +90,7 @@ def work(vault: TransitServer, moto: Moto, tmp_path_factory: pytest.TempPathFact
     set_secrets()
     given = environment() | {"PME_WRONG_PASSWORD": WRONG_PASSWORD, "AWS_ACCESS_KEY_ID": USER} | AWS_SECRETS
     pme.Keystore(str(root / "keys.p12"), password=pme.env(PASSWORD_VARIABLE)).create(list(MASTERS))
-    command = [sys.executable, "-m", "tests.leaks.secret_job", str(root)]
+    command = [sys.executable, "-m", "tests.kms.secret_job", str(root)]
     done = subprocess.run(command, env=given, capture_output=True, check=False, cwd=ROOT, timeout=600)
     (root / "shown" / "console.txt").write_bytes(done.stdout + done.stderr)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]

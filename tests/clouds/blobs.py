@@ -11,14 +11,14 @@ from xml.sax.saxutils import escape
 
 from werkzeug.wrappers import Response
 
-from tests.support.storage.fake import part
+from tests.clouds.fake import part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from werkzeug.wrappers import Request
 
-    from tests.support.storage.fake import Stored
+    from tests.clouds.fake import Stored
 
 ACCOUNT = "lake.blob.core.windows.net"
 MOST = 5_000

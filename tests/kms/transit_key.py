@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from tests.support.kms.answers import NOT_AUTHENTIC, TOO_OLD
+from tests.kms.answers import NOT_AUTHENTIC, TOO_OLD
 
 NONCE_BYTES, TAG_BYTES = 12, 16
 KEY_BITS = 256

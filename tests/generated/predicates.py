@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.support.generated.kinds import BY_NAME, Field, Kind, quoted, text
+from tests.generated.kinds import BY_NAME, Field, Kind, quoted, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
 
-    from tests.support.generated.tables import Sample
+    from tests.generated.tables import Sample
 
 COMPARISONS = ("=", "=", "<=>", "<", "<=", ">", ">=", "<>")
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from tests.support.generated import predicates, tables
-from tests.support.generated.kinds import quoted
-from tests.support.generated.tables import ROW_ID
+from tests.generated import predicates, tables
+from tests.generated.kinds import quoted
+from tests.generated.tables import ROW_ID
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-    from tests.support.generated.tables import Sample
+    from tests.generated.tables import Sample
 
 PLACES = ("_metadata.file_name", "_metadata.row_index")
 SHOWN_ROWS, SHOWN_CHARS = 5, 500

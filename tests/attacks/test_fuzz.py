@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fuzz.rounds import EncryptedOnly, Original, Round, round_of
+from tests.attacks.probe import READERS, THREADS, Probe
+from tests.attacks.rounds import EncryptedOnly, Original, Round, round_of
 from tests.support.files.anatomy import Anatomy
 from tests.support.files.writers import KINDS, written
-from tests.support.probe import READERS, THREADS, Probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from werkzeug.wrappers import Response
 
-from tests.support.storage import blobs
-from tests.support.storage.fake import Fake, part
+from tests.clouds import blobs
+from tests.clouds.fake import Fake, part
 
 if TYPE_CHECKING:
     from werkzeug.wrappers import Request

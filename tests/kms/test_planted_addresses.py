@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pme_parquet as pme
+from tests.kms import access
+from tests.kms.transit_server import TransitServer
 from tests.support.expect import refused, save
 from tests.support.frames import people
-from tests.support.kms import access
-from tests.support.kms.transit_server import TransitServer
 from tests.support.source import FORMAT
 from tests.support.sql import call
 

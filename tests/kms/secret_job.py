@@ -1,6 +1,6 @@
 """A job in a process of its own that logs at DEBUG and writes down everything that Spark shows.
 
-Run as ``python -m tests.leaks.secret_job DIRECTORY``; the keys it uses are in that directory.
+Run as ``python -m tests.kms.secret_job DIRECTORY``; the keys it uses are in that directory.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.leaks.literal import LITERAL
+from tests.kms.aws import ELSEWHERE
+from tests.kms.ui import UI, UI_OF_QUERIES
 from tests.support.errors import DONE
 from tests.support.frames import people
-from tests.support.kms.aws import ELSEWHERE
 from tests.support.logged import everything
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
 from tests.support.source import FORMAT, plan
 from tests.support.sql import call
-from tests.support.ui import UI, UI_OF_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from pme_parquet._kms.services import Kms
 
 MINUTE = 60
+# A literal secret in place of a reference.
+LITERAL = "aGVsbG8taHVudGVyMi1rZXk="
 # Of all KMSs but one, `make test` tries what has to do with the KMS, and `make test-all` everything.
 FULL = ("by_keystore", "by_static", "by_vault") if os.environ.get("PME_TEST_ALL") else ("by_keystore",)
 

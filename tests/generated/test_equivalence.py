@@ -20,18 +20,16 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 import pme_parquet as pme
-from tests.snapshots.tables import paths_listed
-from tests.support.generated import predicates
-from tests.support.generated.kinds import BY_NAME, Field, draw, quoted
-from tests.support.generated.tables import ROW_ID, Sample, column
+from tests.generated import predicates
+from tests.generated.kinds import BY_NAME, Field, draw, quoted
+from tests.generated.tables import ROW_ID, Sample, column
 from tests.support.kms.counting_client import Client
 from tests.support.kms.denied import Guarded
-from tests.support.metrics import rows_scanned
 from tests.support.session import SPARK_VERSION
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -206,3 +204,26 @@ def answers(frame: DataFrame, asked: list[str]) -> list[list[int]]:
 
 def quoted_path(path: str) -> str:
     return ".".join(map(quoted, path.split(".")))
+
+
+def paths_listed(frame: DataFrame) -> list[str]:
+    """Return the paths of the files that the query's only scan reads, sorted; without running the query."""
+    plan: Any = frame._jdf.queryExecution().executedPlan()
+    leaf = plan.collectLeaves().apply(0)
+    kind = leaf.getClass().getSimpleName()
+    if kind == "LocalTableScanExec":
+        return []
+    if kind == "BatchScanExec":
+        partitions: Sequence[Any] = list(leaf.batch().planInputPartitions())
+        return sorted({file.urlEncodedPath() for part in partitions for file in part.files()})
+    found = leaf.relation().location().listFiles(leaf.partitionFilters(), leaf.dataFilters())
+    directories = [found.apply(at) for at in range(found.size())]
+    return sorted(one.files().apply(at).getPath().toString() for one in directories for at in range(one.files().size()))
+
+
+def rows_scanned(frame: DataFrame) -> int:
+    """Run the query and return how many rows its only scan gave to the rest of the plan."""
+    frame.collect()
+    leaves: Any = frame._jdf.queryExecution().executedPlan().collectLeaves()
+    assert leaves.size() == 1
+    return int(leaves.apply(0).metrics().apply("numOutputRows").value())

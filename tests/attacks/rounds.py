@@ -6,10 +6,10 @@ import re
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from tests.attacks.probe import ALL, FILTERED, FOREIGN, ONE_ROW, OTHER, SAME, Attack, Probe, Query, absent_note, attack
 from tests.support.files import mutations
 from tests.support.files.writers import COLUMN_KEYS, SCHEMA, Kind
 from tests.support.interop.modes import GCM
-from tests.support.probe import ALL, FILTERED, FOREIGN, ONE_ROW, OTHER, SAME, Attack, Probe, Query, absent_note, attack
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.support.kms.answers import Answer
-from tests.support.kms.loopback import Fault, LoopbackServer
+from tests.kms.answers import Answer
+from tests.kms.loopback import Fault, LoopbackServer
 
 if TYPE_CHECKING:
-    from tests.support.kms.loopback import Arrived
+    from tests.kms.loopback import Arrived
     from tests.support.kms.moto_server import Moto
 
 PASSED_ON = ("X-Amz-Target", "Authorization", "Content-Type", "X-Amz-Date", "X-Amz-Security-Token")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.generated import cases, tables
 from tests.support.canary import data_files
-from tests.support.generated import cases, tables
 from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
