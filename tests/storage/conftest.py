@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.storage.place import InBucket
 from tests.support.storage import s3a
 from tests.support.storage.object_store import ObjectStore
-from tests.support.storage.place import InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

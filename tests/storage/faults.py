@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.storage.place import InBucket
     from tests.support.storage.object_store import Fault
-    from tests.support.storage.place import InBucket
 
 
 def concerns(place: InBucket, key: str) -> bool:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
+from tests.storage import copies
+from tests.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
 from tests.storage.faults import at, concerns
+from tests.storage.place import READING, InBucket
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import copies, s3a
-from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
-from tests.support.storage.place import READING, InBucket
+from tests.support.storage import s3a
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,22 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.storage.changes import READS, sealed
 from tests.storage.faults import at
+from tests.storage.place import ENC
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
 from tests.support.storage import s3a
-from tests.support.storage.changes import sealed
-from tests.support.storage.place import ENC
-from tests.support.storage.reads import READS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
+    from tests.storage.place import InBucket
     from tests.support.storage.object_store import Fault
-    from tests.support.storage.place import InBucket
 
 pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 

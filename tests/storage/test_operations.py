@@ -2,14 +2,8 @@
 
 import pytest
 
+from tests.storage.operations import test_copies, test_in_place, test_rotations, test_streams, test_writes_and_reads
 from tests.support.storage import s3a
-from tests.support.storage.operations import (
-    test_copies,
-    test_in_place,
-    test_rotations,
-    test_streams,
-    test_writes_and_reads,
-)
 
 __all__ = ["test_copies", "test_in_place", "test_rotations", "test_streams", "test_writes_and_reads"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.storage.operations import test_a_migration_of_orc
 from tests.support.storage import s3a
-from tests.support.storage.operations import test_a_migration_of_orc
 
 __all__ = ["test_a_migration_of_orc"]
 

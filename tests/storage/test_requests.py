@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.storage.place import EXTERNAL, FORMAT, READING, UNIFORM, InBucket
 from tests.support.session import TEST_KMS
 from tests.support.storage import s3a
-from tests.support.storage.place import EXTERNAL, FORMAT, READING, UNIFORM, InBucket
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.storage.place import READING
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.place import READING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.hdfs.place import InHdfs
+    from tests.storage.hdfs.place import InHdfs
 
 pytestmark = pytest.mark.oldest
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.clouds.google import Google
-from tests.clouds.place import HERE, InCloud, reached
-from tests.clouds.sealing import (
+from tests.storage.clouds.google import Google
+from tests.storage.clouds.place import HERE, InCloud, reached
+from tests.storage.clouds.sealing import (
     test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
     test_a_failure_that_passes,
     test_a_read_that_meets_a_fault_returns_all_or_fails,
@@ -17,7 +17,7 @@ from tests.clouds.sealing import (
     test_a_store_that_stops,
     test_a_table_is_sealed,
 )
-from tests.support.storage.operations import (
+from tests.storage.operations import (
     test_a_migration_of_orc,
     test_copies,
     test_in_place,
@@ -25,7 +25,7 @@ from tests.support.storage.operations import (
     test_streams,
     test_writes_and_reads,
 )
-from tests.support.storage.races import (
+from tests.storage.races import (
     test_a_rotation_refuses_to_run_next_to_one_that_does_something_else,
     test_readers_meanwhile_see_the_rows_or_fail_cleanly,
     test_the_first_finished_of_two_copies_to_one_target_wins,

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.storage.place import Place
 from tests.support import java
 from tests.support.session import ROOT
 from tests.support.storage import s3a
-from tests.support.storage.place import Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-    from tests.clouds.azure import Azure
-    from tests.clouds.google import Google
+    from tests.storage.clouds.azure import Azure
+    from tests.storage.clouds.google import Google
 
 JARS = ROOT / "target" / "jars" / "clouds"
 HERE = pytest.mark.skipif(

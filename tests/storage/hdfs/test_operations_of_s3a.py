@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.storage.operations import test_copies, test_streams
+from tests.storage.operations import test_copies, test_streams
 
 pytestmark = pytest.mark.nightly
 

@@ -9,9 +9,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tests.clouds.google import TOKEN, Google
-from tests.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
-from tests.clouds.place import HERE, reached
+from tests.storage.clouds.google import TOKEN, Google
+from tests.storage.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
+from tests.storage.clouds.place import HERE, reached
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

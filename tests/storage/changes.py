@@ -1,18 +1,19 @@
-"""Operations that tests stop in the middle, in any storage, and what must be there afterwards."""
+"""Operations and reads that tests stop in the middle, in any storage, and what must be there afterwards."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pme_parquet as pme
+from tests.storage.place import ENC, EXTERNAL, MATERIAL, READING
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.place import ENC, EXTERNAL, MATERIAL, READING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.support.storage.place import Place
+    from tests.storage.place import Place
+
 
 NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
 COPY = "copy"
@@ -119,3 +120,10 @@ def assert_nothing_lost(name: str, place: Place) -> None:
     except pme.SnapshotMismatchError:
         # The file is there, and its version is not.
         assert place.rows(snapshot="off") == after
+
+
+READS: dict[str, Callable[[Place], object]] = {
+    "rows": lambda place: place.rows(),
+    "sealed rows": lambda place: place.rows(snapshot="require"),
+    "verify": lambda place: pme.verify(place.spark, place.path, options=READING).collect(),
+}

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.clouds.place import InCloud
+from tests.storage.clouds.place import InCloud
+from tests.storage.place import ENC, READING
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.kms.certificates import LOOPBACK
 from tests.support.session import TEST_KMS
-from tests.support.storage.place import ENC, READING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.clouds.azure import Azure
-    from tests.clouds.google import Google
+    from tests.storage.clouds.azure import Azure
+    from tests.storage.clouds.google import Google
 
 OF_SESSION = "settings of the Spark session: "
 

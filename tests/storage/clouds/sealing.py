@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.clouds.azure import Azure
+from tests.storage import copies
+from tests.storage.changes import COPIES, OPERATIONS, READS, assert_nothing_lost, sealed, shape
+from tests.storage.clouds.azure import Azure
+from tests.storage.place import READING
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import copies
-from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
-from tests.support.storage.place import READING
-from tests.support.storage.reads import READS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-    from tests.clouds.place import InCloud
+    from tests.storage.clouds.place import InCloud
 
 # A point is a part of the requests that a clean run makes.
 POINTS = range(6)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 import pme_parquet as pme
-from tests.clouds.azure import ACCOUNT, CONTAINER, Azure
-from tests.clouds.place import HERE, InCloud, reached
-from tests.clouds.sealing import (
+from tests.storage.clouds.azure import ACCOUNT, CONTAINER, Azure
+from tests.storage.clouds.place import HERE, InCloud, reached
+from tests.storage.clouds.sealing import (
     test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
     test_a_failure_that_passes,
     test_a_read_that_meets_a_fault_returns_all_or_fails,
@@ -18,17 +18,12 @@ from tests.clouds.sealing import (
     test_a_store_that_stops,
     test_a_table_is_sealed,
 )
+from tests.storage.operations import test_a_migration_of_orc, test_copies, test_streams, test_writes_and_reads
+from tests.storage.place import ENC, READING
+from tests.storage.races import test_the_first_finished_of_two_copies_to_one_target_wins
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.operations import (
-    test_a_migration_of_orc,
-    test_copies,
-    test_streams,
-    test_writes_and_reads,
-)
-from tests.support.storage.place import ENC, READING
-from tests.support.storage.races import test_the_first_finished_of_two_copies_to_one_target_wins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.storage.races import (
+from tests.storage.races import (
     ONLY_ALL,
     test_a_rotation_refuses_to_run_next_to_one_that_does_something_else,
     test_readers_meanwhile_see_the_rows_or_fail_cleanly,

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.storage.changes import EITHER, OPERATIONS
+from tests.storage.place import ENC, EXTERNAL, READING
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.changes import EITHER, OPERATIONS
-from tests.support.storage.place import ENC, EXTERNAL, READING
 from tests.support.two_at_once import PATIENCE, Waiting, at_once, during
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.support.storage.place import Place
+    from tests.storage.place import Place
 
 ONLY_ALL = pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test runs them on the local disk")
 

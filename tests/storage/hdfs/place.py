@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.support.storage.place import Place
+from tests.storage.place import Place
 
 if TYPE_CHECKING:
     from tests.support.hdfs.files import Files

@@ -15,12 +15,12 @@ from uuid import uuid4
 
 from werkzeug.wrappers import Response
 
-from tests.clouds.fake import Fake, part
+from tests.storage.clouds.fake import Fake, part
 
 if TYPE_CHECKING:
     from werkzeug.wrappers import Request
 
-    from tests.clouds.fake import Stored
+    from tests.storage.clouds.fake import Stored
 
 MOST = 1_000
 TOKEN = "token-of-an-account"

@@ -11,14 +11,14 @@ from xml.sax.saxutils import escape
 
 from werkzeug.wrappers import Response
 
-from tests.clouds.fake import part
+from tests.storage.clouds.fake import part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from werkzeug.wrappers import Request
 
-    from tests.clouds.fake import Stored
+    from tests.storage.clouds.fake import Stored
 
 ACCOUNT = "lake.blob.core.windows.net"
 MOST = 5_000

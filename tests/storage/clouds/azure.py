@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from werkzeug.wrappers import Response
 
-from tests.clouds import blobs
-from tests.clouds.fake import Fake, part
+from tests.storage.clouds import blobs
+from tests.storage.clouds.fake import Fake, part
 
 if TYPE_CHECKING:
     from werkzeug.wrappers import Request

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.storage.place import FORMAT, READING, UNIFORM
+from tests.storage.place import FORMAT, READING, UNIFORM
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.hdfs.place import InHdfs
+    from tests.storage.hdfs.place import InHdfs
     from tests.support.hdfs.server import Hdfs
 
 pytestmark = pytest.mark.nightly

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.hdfs.place import READ_ONLY, SECRET, SOMEBODY
+from tests.storage.hdfs.place import READ_ONLY, SECRET, SOMEBODY
+from tests.storage.place import ENC, READING
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.place import ENC, READING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
 
-    from tests.hdfs.place import InHdfs
+    from tests.storage.hdfs.place import InHdfs
 
 pytestmark = pytest.mark.oldest
 

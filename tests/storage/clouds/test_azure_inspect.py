@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.clouds import blobs
-from tests.clouds.azure import ACCOUNT, CONTAINER, Azure
-from tests.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
-from tests.clouds.place import HERE, reached
+from tests.storage.clouds import blobs
+from tests.storage.clouds.azure import ACCOUNT, CONTAINER, Azure
+from tests.storage.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
+from tests.storage.clouds.place import HERE, reached
 from tests.support.expect import refused
 
 if TYPE_CHECKING:

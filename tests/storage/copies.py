@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.storage.changes import COPIES, shape
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage.changes import COPIES, shape
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from tests.support.storage.place import Place
+    from tests.storage.place import Place
 
 UNFINISHED = "0-unfinished-copy-"
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.hdfs.place import SECRET, SOMEBODY
+from tests.storage.hdfs.place import SECRET, SOMEBODY
+from tests.storage.place import READING
 from tests.support.expect import refused
 from tests.support.frames import people
-from tests.support.storage.place import READING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from tests.hdfs.place import InHdfs
+    from tests.storage.hdfs.place import InHdfs
     from tests.support.hdfs.server import Hdfs
 
 pytestmark = pytest.mark.oldest

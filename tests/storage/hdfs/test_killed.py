@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.hdfs.stopping import load, stopping
+from tests.storage import changes, copies
+from tests.storage.changes import assert_nothing_lost, shape
+from tests.storage.copies import in_directories
+from tests.storage.hdfs.stopping import load, stopping
+from tests.storage.place import READING
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import changes, copies, file_systems
-from tests.support.storage.changes import assert_nothing_lost, shape
-from tests.support.storage.copies import in_directories
+from tests.support.storage import file_systems
 from tests.support.storage.file_systems import NEVER
-from tests.support.storage.place import READING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.hdfs.place import InHdfs
+    from tests.storage.hdfs.place import InHdfs
 
 pytestmark = pytest.mark.oldest
 

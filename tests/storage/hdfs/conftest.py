@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.hdfs.place import InHdfs
+from tests.storage.hdfs.place import InHdfs
 from tests.support.hdfs import server
 from tests.support.hdfs.files import Files
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.storage.place import ENC, EXTERNAL, FORMAT, MATERIAL, READING
 from tests.support.frames import people
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
-from tests.support.storage.place import ENC, EXTERNAL, FORMAT, MATERIAL, READING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.support.storage.place import Place
+    from tests.storage.place import Place
 
 PART = re.compile(r"(country=(de|fr|it)/)?part-[^/]+\.snappy\.parquet")
 NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.hdfs.stopping import load, stopping
+from tests.storage import changes
+from tests.storage.changes import READS, assert_nothing_lost, sealed, shape
+from tests.storage.hdfs.stopping import load, stopping
+from tests.storage.place import READING
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import changes, file_systems, s3a
-from tests.support.storage.changes import assert_nothing_lost, sealed, shape
+from tests.support.storage import file_systems, s3a
 from tests.support.storage.file_systems import NEVER
-from tests.support.storage.place import READING
-from tests.support.storage.reads import READS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-    from tests.hdfs.place import InHdfs
+    from tests.storage.hdfs.place import InHdfs
 
 pytestmark = pytest.mark.oldest
 
