@@ -14,7 +14,7 @@ from tests.support.files import forge
 from tests.support.files.anatomy import Anatomy, Kind
 from tests.support.files.writers import KINDS, our_options, written
 from tests.support.files.writers import Kind as FileKind
-from tests.support.interop.arrow_kms import master_key
+from tests.support.interop.arrow_files import master_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -31,7 +31,7 @@ from tests.support.files import anatomy, bend, forge, thrift
 from tests.support.files.anatomy import PAGES, Anatomy
 from tests.support.files.writers import KINDS, our_options, written
 from tests.support.files.writers import Kind as FileKind
-from tests.support.interop.arrow_kms import LocalKms
+from tests.support.interop.arrow_files import LocalKms
 from tests.support.interop.modes import CTR, GCM
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from tests.delta.delta_tables import CANARY, attempt, clear_logs, session
 from tests.delta.encrypt_tables import NAMES, OPEN, Encrypting
 from tests.delta.watched import COMPARE, FAIL, GO_ON, watched
 from tests.support import java
-from tests.support.kms.static_keys import write_keys
+from tests.support.session import write_keys
 from tests.support.storage.lake import Lake, copy_from
 
 if TYPE_CHECKING:

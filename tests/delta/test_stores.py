@@ -13,7 +13,7 @@ from tests.delta.delta_tables import CANARY
 from tests.support.canary import files_under, find_canaries
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
-from tests.support.storage import lakes, s3a
+from tests.support.storage import lakes, s3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ class Ran:
 
 
 # S3A must be of Spark's own Hadoop.
-S3A: dict[tuple[int, ...], Path] = {(4, 1): s3a.OF_SPARK_4_1, (4, 2): s3a.JARS}
+S3A: dict[tuple[int, ...], Path] = {(4, 1): s3.OF_SPARK_4_1, (4, 2): s3.JARS}
 with_s3a = pytest.mark.skipif(SPARK_VERSION not in S3A, reason="there is no S3A for this Spark here")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tests.support.interop import arrow_kms
+from tests.support.interop import arrow_files
 from tests.support.interop.modes import GCM, Mode
 
 if TYPE_CHECKING:
@@ -70,4 +70,4 @@ def encrypted(table: Path, name: str, *values: str, uniform: bool = False, plain
     """Write a file whose column ``ssn`` has a key of its own, or all of whose columns have one key."""
     table.mkdir(parents=True, exist_ok=True)
     mode = Mode(uniform, plaintext_footer, GCM, 128, external=False, double_wrapping=True)
-    arrow_kms.write(rows(*values), table / name, mode, columns={"pii": ["ssn"]})
+    arrow_files.write(rows(*values), table / name, mode, columns={"pii": ["ssn"]})

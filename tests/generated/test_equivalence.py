@@ -23,8 +23,7 @@ import pme_parquet as pme
 from tests.generated import predicates
 from tests.generated.kinds import BY_NAME, Field, draw, quoted
 from tests.generated.tables import ROW_ID, Sample, column
-from tests.support.kms.counting_client import Client
-from tests.support.kms.denied import Guarded
+from tests.support.kms.clients import Client, Guarded
 from tests.support.session import SPARK_VERSION
 from tests.support.source import FORMAT
 

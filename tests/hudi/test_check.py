@@ -12,7 +12,7 @@ import pytest
 import pme_parquet as pme
 from tests.support.commands import run
 from tests.support.expect import refused
-from tests.support.interop import arrow_kms
+from tests.support.interop import arrow_files
 from tests.support.interop.modes import GCM, Mode
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def properties(table: Path, **more: str) -> None:
 def encrypted(file: Path, *, uniform: bool = False, plaintext_footer: bool = False) -> None:
     """Write a row whose column ``ssn`` has a key of its own, or all of whose columns have one key."""
     mode = Mode(uniform, plaintext_footer, GCM, 128, external=False, double_wrapping=True)
-    arrow_kms.write(pa.table({"id": ["0"], "ssn": ["CANARY"]}), file, mode, columns={"pii": ["ssn"]})
+    arrow_files.write(pa.table({"id": ["0"], "ssn": ["CANARY"]}), file, mode, columns={"pii": ["ssn"]})
 
 
 @pytest.fixture

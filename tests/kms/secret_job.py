@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING
 import pme_parquet as pme
 from tests.kms.aws import ELSEWHERE
 from tests.kms.ui import UI, UI_OF_QUERIES
-from tests.support.errors import DONE
-from tests.support.frames import people
-from tests.support.logged import everything
+from tests.support.expect import DONE
+from tests.support.frames import call, people
+from tests.support.logs import everything
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
 from tests.support.source import FORMAT, plan
-from tests.support.sql import call
 
 if TYPE_CHECKING:
     from collections.abc import Callable

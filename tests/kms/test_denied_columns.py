@@ -13,11 +13,12 @@ import pytest
 from pyspark.sql import functions as f
 
 from tests.kms.access import by_token, encryption
+from tests.kms.denied import REFUSED, content, masked, options, read, rows, write
 from tests.support.expect import refused, save
-from tests.support.kms.denied import REFUSED, Guarded, content, masked, options, read, rows, write
+from tests.support.kms.clients import Guarded
+from tests.support.logs import warnings
 from tests.support.session import SPARK_VERSION
 from tests.support.source import FORMAT
-from tests.support.warnings import warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

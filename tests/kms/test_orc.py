@@ -17,7 +17,7 @@ from tests.kms.material import bend_material
 from tests.support import encrypted_orc as orc
 from tests.support.encrypted_orc import read, rows, save
 from tests.support.expect import refused, untouched
-from tests.support.interop.arrow_kms import LocalKms
+from tests.support.interop.arrow_files import LocalKms
 from tests.support.kms.counting import log
 from tests.support.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, copy_keys, running
 

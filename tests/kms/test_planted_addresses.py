@@ -12,9 +12,8 @@ import pme_parquet as pme
 from tests.kms import access
 from tests.kms.transit_server import TransitServer
 from tests.support.expect import refused, save
-from tests.support.frames import people
+from tests.support.frames import call, people
 from tests.support.source import FORMAT
-from tests.support.sql import call
 
 if TYPE_CHECKING:
     from pathlib import Path

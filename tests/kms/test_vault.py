@@ -9,7 +9,7 @@ from tests.kms.material import bend_material
 from tests.kms.transit_server import TransitServer
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries, data_files
 from tests.support.expect import save
-from tests.support.warnings import warnings
+from tests.support.logs import warnings
 
 if TYPE_CHECKING:
     from pathlib import Path

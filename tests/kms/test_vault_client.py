@@ -9,8 +9,7 @@ import pytest
 from tests.kms.access import FOOTER, KEYS, PAY, by_token, encryption, rows
 from tests.kms.material import bend_material
 from tests.kms.transit_server import TransitServer
-from tests.support.errors import DONE, outcome
-from tests.support.expect import save
+from tests.support.expect import DONE, outcome, save
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -51,7 +51,7 @@ def test_a_page_of_nulls_with_an_empty_frame_is_read(spark: SparkSession, conf: 
         path = tmp_path / codec / "a.parquet"
         path.parent.mkdir()
         settings: dict[str, Any] = {"data_page_version": "2.0", "use_dictionary": False, "compression": codec}
-        arrow_files.write(rows, path, algorithm=algorithm, **settings)
+        arrow_files.write_layout(rows, path, algorithm=algorithm, **settings)
         path.write_bytes(with_empty_frame(Anatomy(path.read_bytes()), "none", CODECS[codec]))
         options = {"kms": TEST_KMS, "algorithm": CTR, "reader": "pages"}
         with conf({"spark.sql.parquet.enableVectorizedReader": vectorized}):

@@ -15,7 +15,7 @@ from tests.report.pages import Page, assert_self_contained
 from tests.support.expect import refused
 from tests.support.files import tails
 from tests.support.files.tails import encrypted, material
-from tests.support.kms.counting_client import Client
+from tests.support.kms.clients import Client
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 import pme_parquet as pme
 from tests.support import tables
 from tests.support.frames import people
-from tests.support.tables import Remembering
+from tests.support.kms.clients import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
-from tests.support.sealing import expected
-from tests.support.sealing import plant as plant_files
 from tests.support.session import TEST_KMS
+from tests.support.tables import expected
+from tests.support.tables import plant as plant_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

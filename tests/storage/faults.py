@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.storage.place import InBucket
-    from tests.support.storage.object_store import Fault
+    from tests.support.storage.s3 import Fault
 
 
 def concerns(place: InBucket, key: str) -> bool:

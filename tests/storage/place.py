@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.support.sealing import plant
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
+from tests.support.tables import plant
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from typing_extensions import Self
 
-    from tests.support.storage.object_store import ObjectStore
+    from tests.support.storage.s3 import ObjectStore
 
 FORMAT = "pme-parquet"
 ENC = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["name", "ssn"], "pay": ["salary"]})

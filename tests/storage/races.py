@@ -16,8 +16,8 @@ from tests.storage.changes import EITHER, OPERATIONS
 from tests.storage.place import ENC, EXTERNAL, READING
 from tests.support.expect import refused
 from tests.support.frames import people
+from tests.support.kms.clients import PATIENCE, Waiting, at_once, during
 from tests.support.source import rows
-from tests.support.two_at_once import PATIENCE, Waiting, at_once, during
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -17,14 +17,14 @@ from tests.storage.faults import at, concerns
 from tests.storage.place import READING, InBucket
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import s3a
+from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.support.storage.object_store import Fault, Request
+    from tests.support.storage.s3 import Fault, Request
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
 # A point is a part of the requests that a clean run makes.
 POINTS = range(20)

@@ -11,16 +11,20 @@ from tests.support.files import forge, thrift
 from tests.support.files.anatomy import (
     BLOOMS,
     INDEXES,
+    LENGTH,
     NO_PAGE,
+    NONCE,
     OFFSET_INDEX,
     PAGE_HEADERS,
     PAGES,
+    REGIONS,
+    TAG,
     Anatomy,
     Kind,
     Module,
+    place,
 )
 from tests.support.files.bend import NONCE_BYTES
-from tests.support.files.regions import LENGTH, NONCE, REGIONS, TAG, place
 from tests.support.files.writers import KINDS, written
 from tests.support.files.writers import Kind as FileKind
 from tests.support.interop.modes import CTR, GCM

@@ -12,7 +12,7 @@ import pytest
 from tests.storage.place import Place
 from tests.support import java
 from tests.support.session import ROOT
-from tests.support.storage import s3a
+from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 JARS = ROOT / "target" / "jars" / "clouds"
 HERE = pytest.mark.skipif(
-    not (s3a.FITS and os.environ.get("PME_TEST_ALL")), reason="for the newest Spark, with 41 MB of jars"
+    not (s3.FITS and os.environ.get("PME_TEST_ALL")), reason="for the newest Spark, with 41 MB of jars"
 )
 
 _LOADED: set[str] = set()
@@ -39,7 +39,7 @@ def reached(spark: SparkSession, store: Google | Azure) -> Iterator[None]:
         for jar in jars:
             java.add_to_class_path(spark, jar)
         _LOADED.add(spark.sparkContext.applicationId)
-    with s3a.configured(spark, store.settings()):
+    with s3.configured(spark, store.settings()):
         yield
 
 

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.storage.hdfs.place import InHdfs
-from tests.support.hdfs import server
-from tests.support.hdfs.files import Files
+from tests.support.storage.hdfs import Files, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-    from tests.support.hdfs.server import Hdfs
+    from tests.support.storage.hdfs import Hdfs
 
 
 @pytest.fixture(scope="package")
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
-    with server.running(tmp_path_factory.mktemp("hdfs")) as made:
+    with running(tmp_path_factory.mktemp("hdfs")) as made:
         yield made
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.storage.place import Place
 
 if TYPE_CHECKING:
-    from tests.support.hdfs.files import Files
+    from tests.support.storage.hdfs import Files
 
 # Permission bits, and another user than that of the tests.
 READ_ONLY, SECRET = 0o555, 0o000

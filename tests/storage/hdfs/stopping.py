@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.support import java
-from tests.support.storage import file_systems, s3a
+from tests.support import file_systems, java
+from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def stopping(spark: SparkSession, after: int, *, passes: bool = False) -> Iterat
     system: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
     system.setProperty(PASSES, str(passes).lower())
     try:
-        with s3a.configured(spark, SETTINGS), file_systems.stopping(spark, after):
+        with s3.configured(spark, SETTINGS), file_systems.stopping(spark, after):
             yield
     finally:
         system.clearProperty(PASSES)

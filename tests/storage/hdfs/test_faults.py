@@ -15,10 +15,11 @@ from tests.storage import changes
 from tests.storage.changes import READS, assert_nothing_lost, sealed, shape
 from tests.storage.hdfs.stopping import load, stopping
 from tests.storage.place import READING
+from tests.support import file_systems
+from tests.support.file_systems import NEVER
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import file_systems, s3a
-from tests.support.storage.file_systems import NEVER
+from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,7 @@ def loaded(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Non
 def failing(spark: SparkSession, after: int, *, passes: bool) -> Iterator[Any]:
     """Let a question or a read fail after this many; return the class that counts."""
     jvm: Any = spark._jvm
-    with s3a.configured(spark, FAULTY):
+    with s3.configured(spark, FAULTY):
         jvm.hdfs.FaultyHdfs.fail(after, passes)
         yield jvm.hdfs.FaultyHdfs
 

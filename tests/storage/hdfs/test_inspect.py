@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.storage.hdfs.place import InHdfs
-    from tests.support.hdfs.server import Hdfs
+    from tests.support.storage.hdfs import Hdfs
 
 pytestmark = pytest.mark.oldest
 

@@ -15,10 +15,10 @@ from tests.storage.changes import assert_nothing_lost, shape
 from tests.storage.copies import in_directories
 from tests.storage.hdfs.stopping import load, stopping
 from tests.storage.place import READING
+from tests.support import file_systems
+from tests.support.file_systems import NEVER
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import file_systems
-from tests.support.storage.file_systems import NEVER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

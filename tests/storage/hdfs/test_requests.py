@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from tests.storage.hdfs.place import InHdfs
-    from tests.support.hdfs.server import Hdfs
+    from tests.support.storage.hdfs import Hdfs
 
 pytestmark = pytest.mark.nightly
 

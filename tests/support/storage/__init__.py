@@ -1,1 +1,1 @@
-"""File systems that stop, synchronize or record, loaded into the JVM from the Java sources in this folder."""
+"""Stores that run while a test does: S3 (`s3`), HDFS (`hdfs`), and a directory in one of them for jobs (`lakes`)."""

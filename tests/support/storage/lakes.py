@@ -5,10 +5,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tests.support.hdfs import server
-from tests.support.hdfs.files import Files
+from tests.support.storage.hdfs import Files, running
 from tests.support.storage.lake import Lake
-from tests.support.storage.object_store import ObjectStore
+from tests.support.storage.s3 import ObjectStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +22,7 @@ BUCKET = "lakes"
 @contextmanager
 def in_hdfs(spark: SparkSession, work: Path) -> Iterator[Lake]:
     """Start HDFS, and yield a directory in it that everybody may write to."""
-    with server.running(work) as hdfs:
+    with running(work) as hdfs:
         files = Files(spark, hdfs)
         files.make("lake")
         yield Lake(files.url("lake"))

@@ -1,8 +1,8 @@
-"""S3 as moto answers it, in this process: requests are counted, and some are answered otherwise than by moto.
+"""S3 as moto answers it, in this process, and S3A for a session: its jars, which the build collects, and its settings.
 
-A fault is one of these: ``busy`` does nothing and answers 503, ``gone`` does nothing and closes the connection,
-``lost`` does what is asked for and closes the connection, ``cut`` sends half of an answer's body, ``silent`` does
-nothing and waits until the client closes the connection.
+Requests are counted, and some are answered otherwise than by moto. A fault is one of these: ``busy`` does nothing and
+answers 503, ``gone`` does nothing and closes the connection, ``lost`` does what is asked for and closes the connection,
+``cut`` sends half of an answer's body, ``silent`` does nothing and waits until the client closes the connection.
 """
 
 from __future__ import annotations
@@ -19,19 +19,51 @@ import s3fs
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from tests.support import java
 from tests.support.kms.certificates import LOOPBACK
+from tests.support.session import ROOT, SPARK_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from pyspark.sql import SparkSession
     from typing_extensions import Self
 
     Fault = Literal["busy", "gone", "lost", "cut", "silent"]
     Failing = Callable[[str, str], Fault | None]
 
-PATIENCE = 60
+# S3A must be of the same Hadoop as Spark.
+FITS = SPARK_VERSION >= (4, 3)
+JARS = ROOT / "target" / "jars" / "s3a"
+# Spark 4.1 has an older Hadoop. Only `make test-all` has these.
+OF_SPARK_4_1 = JARS / "4.1"
+
 CONDITION = "HTTP_IF_NONE_MATCH"
 CONTENTS = re.compile(rb"<Contents>.*?</Contents>", re.DOTALL)
+
+_LOADED: set[str] = set()
+
+
+def load(spark: SparkSession) -> None:
+    """Put S3A where driver and executors of a local session look for classes, once."""
+    if spark.sparkContext.applicationId not in _LOADED:
+        jars = sorted(JARS.glob("*.jar"))
+        assert jars, f"{JARS} is empty: run `make build` first"
+        for jar in jars:
+            java.add_to_class_path(spark, jar)
+        _LOADED.add(spark.sparkContext.applicationId)
+
+
+@contextmanager
+def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Let the session reach a store within the block."""
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
 
 
 class Request(NamedTuple):

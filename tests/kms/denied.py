@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.support.kms.counting_client import Client
+from tests.support.kms.clients import Client, Guarded
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
@@ -17,20 +17,6 @@ ENCRYPTION = {
     "columnKeys": "pii: ssn, address.street, phones.element.number, tags; pay: salary",
 }
 REFUSED = "pii"
-
-
-class Guarded(Client):
-    """Denies some keys; raises a given error for others."""
-
-    def __init__(self, *denied: str, failing: dict[str, Exception] | None = None) -> None:
-        super().__init__()
-        self._failing: dict[str, Exception] = dict.fromkeys(denied, PermissionError()) | (failing or {})
-
-    def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
-        if master_key_id in self._failing:
-            self._called("unwrap", master_key_id)
-            raise self._failing[master_key_id]
-        return super().unwrap_key(wrapped, master_key_id)
 
 
 def content(spark: SparkSession) -> DataFrame:

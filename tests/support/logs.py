@@ -1,4 +1,4 @@
-"""Our warnings in the driver's log."""
+"""What a JVM logs: everything, in a file, or our warnings on the driver."""
 
 from __future__ import annotations
 
@@ -8,8 +8,30 @@ from uuid import uuid4
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+LOGGING = """
+rootLogger.level = debug
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %p %c: %m%n%ex
+logger.ours.name = io.pmeparquet
+logger.ours.level = trace
+logger.parquet.name = org.apache.parquet
+logger.parquet.level = trace
+"""
+
+
+def everything(work: Path, log: Path) -> str:
+    """Return the option of a JVM that logs to a file; its configuration is written to a directory."""
+    properties = work / "log4j2.properties"
+    properties.write_text(LOGGING.format(log=log))
+    return f"-Dlog4j2.configurationFile=file:{properties}"
 
 
 @contextmanager

@@ -124,7 +124,3 @@ def assert_places_are_true(file: Anatomy) -> None:
         chunks = [chunk for chunk in file.chunks if chunk.row_group == number]
         assert thrift.get(group, GROUP_OFFSET) == chunks[0].start
         assert thrift.get(group, GROUP_COMPRESSED) == sum(chunk.size for chunk in chunks)
-
-
-def data_keys_of(file: Anatomy) -> set[bytes]:
-    return {file.footer_key, *(chunk.key for chunk in file.chunks if chunk.key)}
