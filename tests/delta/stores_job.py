@@ -21,7 +21,7 @@ from tests.delta.encrypt_tables import NAMES, OPEN, Encrypting
 from tests.delta.watched import COMPARE, FAIL, GO_ON, watched
 from tests.support import java
 from tests.support.session import write_keys
-from tests.support.storage.lake import Lake, copy_from
+from tests.support.storage import Lake, copy_from
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

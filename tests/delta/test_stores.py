@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.support.storage.lake import Lake
+    from tests.support.storage import Lake
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,4 +1,4 @@
-"""Random conditions and projections over a random table, as SQL text."""
+"""Random conditions over a random table, as SQL text."""
 
 from __future__ import annotations
 
@@ -174,19 +174,3 @@ def like(rng: Random, term: Term) -> list[str]:
     return [f"{term.sql} {rng.choice(('', 'NOT '))}LIKE {one}" for one in spelled] + [
         f"{name}({term.sql}, {text(part)})" for name in ("startswith", "endswith", "contains")
     ]
-
-
-def projection(rng: Random, table: Sample) -> list[str]:
-    """Return random expressions to select: columns, fields in them, or nothing of the table."""
-    columns = [quoted(field.name) for field in table.fields]
-    choice = rng.random()
-    if choice < 0.1:
-        return ["1 AS one"]
-    if choice < 0.3:
-        chosen = columns
-    else:
-        inner = [term.sql for term in terms(table)] + structures(table)
-        chosen = rng.sample(columns, rng.randint(1, len(columns))) + rng.sample(
-            inner, min(len(inner), rng.randint(0, 3))
-        )
-    return [f"{sql} AS p{at}" for at, sql in enumerate(chosen)]

@@ -163,6 +163,3 @@ def read_settings(rng: Random, largest: int) -> dict[str, str]:
         "spark.sql.codegen.factoryMode": rng.choice(("FALLBACK", "NO_CODEGEN", "NO_CODEGEN")),
         "spark.sql.ansi.enabled": "false",
     }
-
-
-__all__ = ["BY_NAME", "Sample", "read_options", "read_settings", "sample", "write_options"]

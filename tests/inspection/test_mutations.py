@@ -20,7 +20,7 @@ from pme_parquet._inspect.footers import MAX_FOOTER_BYTES
 from pme_parquet._inspect.material import MAX_FILE_BYTES
 from tests.support import mutated_job
 from tests.support.files import mutations, thrift
-from tests.support.files.tails import column, encrypted, entries, framed, material, readable, reference
+from tests.support.files.handmade import column, encrypted, entries, framed, material, readable, reference
 from tests.support.interop import arrow_files
 from tests.support.interop.modes import MODES
 from tests.support.interop.samples import arrow_frame

@@ -13,7 +13,7 @@ from pyarrow import orc
 
 import pme_parquet as pme
 from tests.orc import made
-from tests.support.files.tails import encrypted, material
+from tests.support.files.handmade import encrypted, material
 
 if TYPE_CHECKING:
     from pathlib import Path

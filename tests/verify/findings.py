@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pme_parquet as pme
 from tests.support.files import thrift
-from tests.support.files.anatomy import CRYPTO_METADATA, ENCRYPTED_METADATA, NO_PAGE, PAGES, Anatomy, Kind, Module
+from tests.support.files.anatomy import ENCRYPTED_METADATA, NO_PAGE, PAGES, Anatomy, Kind, Module
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -80,8 +79,3 @@ def has_checksum(file: Anatomy, page: Module) -> bool:
     assert page.kind in PAGES
     [header] = [module for module in file.modules if module.end == page.offset]
     return thrift.get(file.parsed(header), CHECKSUM) is not None
-
-
-def encrypted(file: Anatomy) -> Iterable[str]:
-    """Return the columns that have a key."""
-    return {chunk.name for chunk in file.chunks if thrift.get(chunk.fields, CRYPTO_METADATA)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tests.support.storage import Lake
 from tests.support.storage.hdfs import Files, running
-from tests.support.storage.lake import Lake
 from tests.support.storage.s3 import ObjectStore
 
 if TYPE_CHECKING:
