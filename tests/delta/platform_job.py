@@ -9,8 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from tests.delta.databricks import checks
 from tests.delta.delta_tables import FILES
+from tests.delta.platform_checks import checks
 from tests.support.session import EXTENSION, builder, session_settings
 
 

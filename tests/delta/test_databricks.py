@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.delta.databricks import FOLDER, checks
+from tests.delta.platform_checks import FOLDER, checks
 
 if TYPE_CHECKING:
     from pathlib import Path

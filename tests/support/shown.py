@@ -1,4 +1,4 @@
-"""Helpers to check a diagnosis, and the forms of any result."""
+"""The forms in which results are shown, and the checks of a diagnosis."""
 
 from __future__ import annotations
 
