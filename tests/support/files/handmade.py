@@ -101,6 +101,7 @@ def entries(**keys: str) -> bytes:
     return json.dumps(keys).encode()
 
 
+# What manifests name.
 TABLE = "0b0f4c3e-7d1a-4a9e-9d0c-5f0c8d1f2a3b"
 PART = "part-00000000-0000-4000-8000-000000000001.parquet"
 PART_BYTES = 11

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ROWS = 60
 MAPS = ("scores",)
 
+Table = list[dict[str, Any]]
+
 SPARK_SCHEMA = (
     "id bigint, name string, note string, salary decimal(12,2), address struct<street: string, zip: int>, "
     "tags array<string>, scores map<string, bigint>, people array<struct<name: string, age: int>>, born date, "
@@ -91,9 +93,6 @@ def arrow_frame() -> pa.Table:
         )
         arrays.append(pa.array(given, type=field.type))
     return pa.table(arrays, schema=ARROW_SCHEMA)
-
-
-Table = list[dict[str, Any]]
 
 
 def cell(value: Any) -> Any:

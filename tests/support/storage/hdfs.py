@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-
 # It runs on the jars of the Hadoop KMS and a few more.
 JARS = ROOT / "target" / "jars" / "hdfs"
 SHARED = ROOT / "target" / "jars" / "hadoop-kms"
@@ -31,7 +30,8 @@ SUPERUSER = "hdfs"
 PATIENCE_SECONDS, SETTLED_SECONDS = 60, 0.02
 LOGGING = "log4j.rootLogger=WARN, out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n"
 LOGGING += "log4j.appender.out.target=System.err\nlog4j.appender.out.layout=org.apache.log4j.SimpleLayout\n"
-
+# Arguments of Hadoop's methods.
+RECURSIVE = OVERWRITE = ABORT = True
 
 # What does not follow from what clients do: calls of the data node, leases that are kept, answers that clients keep for
 # a while, and a question that they repeat until the data node has reported a block.
@@ -141,10 +141,6 @@ def running(folder: Path) -> Iterator[Hdfs]:
         finally:
             process.kill()
             process.wait()
-
-
-# Arguments of Hadoop's methods.
-RECURSIVE = OVERWRITE = ABORT = True
 
 
 class Files:
