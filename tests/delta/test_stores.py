@@ -13,7 +13,7 @@ from tests.delta.delta_tables import CANARY
 from tests.support.canary import files_under, find_canaries
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
-from tests.support.storage import lakes, s3
+from tests.support.storage import hdfs, s3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,8 +75,8 @@ with_s3a = pytest.mark.skipif(SPARK_VERSION not in S3A, reason="there is no S3A 
 
 @pytest.fixture(scope="module", params=["hdfs", pytest.param("s3", marks=with_s3a)])
 def ran(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    in_hdfs = partial(lakes.in_hdfs, spark, tmp_path_factory.mktemp("store"))
-    with in_hdfs() if request.param == "hdfs" else lakes.in_s3(S3A[SPARK_VERSION]) as lake:
+    in_hdfs = partial(hdfs.lake, spark, tmp_path_factory.mktemp("store"))
+    with in_hdfs() if request.param == "hdfs" else s3.lake(S3A[SPARK_VERSION]) as lake:
         yield Ran(tmp_path_factory.mktemp("delta"), lake)
 
 

@@ -1,4 +1,4 @@
-"""Stores that run while a test does: S3 (`s3`), HDFS (`hdfs`), and directories of jobs in them (`lakes`)."""
+"""Stores that run while a test does, S3 (`s3`) and HDFS (`hdfs`), and directories in them where jobs keep tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DELETES, RAW = False, True
 
 @dataclass(frozen=True)
 class Lake:
-    """What a process needs to know of such a directory.
+    """What a job in a process of its own needs to know of the directory where it keeps tables.
 
     Attributes:
         url: the directory, without a slash at its end.

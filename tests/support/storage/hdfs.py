@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support import java
 from tests.support.session import ROOT
+from tests.support.storage import Lake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -230,3 +231,12 @@ class Files:
 
     def _path(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(f"/{name}")
+
+
+@contextmanager
+def lake(spark: SparkSession, work: Path) -> Iterator[Lake]:
+    """Start HDFS, and yield a directory in it that everybody may write to."""
+    with running(work) as hdfs:
+        files = Files(spark, hdfs)
+        files.make("lake")
+        yield Lake(files.url("lake"))

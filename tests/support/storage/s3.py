@@ -22,9 +22,11 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from tests.support import java
 from tests.support.kms.certificates import LOOPBACK
 from tests.support.session import ROOT, SPARK_VERSION
+from tests.support.storage import Lake
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
     from typing_extensions import Self
@@ -259,3 +261,12 @@ def _asked(environ: dict[str, Any]) -> tuple[str, str]:
     if method == "PUT" and "HTTP_X_AMZ_COPY_SOURCE" in environ:
         return "COPY", path
     return method, path
+
+
+@contextmanager
+def lake(jars: Path) -> Iterator[Lake]:
+    """Start a store, and yield a directory in it, with the jars to reach it."""
+    listed = sorted(map(str, jars.glob("*.jar")))
+    assert listed, f"{jars} is empty: run `make build` first, or `make target/jars/iceberg/.all`"
+    with ObjectStore() as store:
+        yield Lake("s3a://lakes/lake", store.make("lakes"), listed)
