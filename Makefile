@@ -16,13 +16,13 @@ REQUIREMENTS := python/requirements
 PACKAGES := build lint demo test docs
 # Python compiles what it imports, which is a small part of what is installed.
 INSTALL := pip install --quiet --no-compile
-JVM_SOURCES := build.sbt .scalafmt.conf $(shell find jvm project -type f -not -path '*/target/*')
+JVM_SOURCES := build.sbt .scalafmt.conf $(shell find jvm project -type f -not -path '*/target/*' -not -path '*/src/test/*')
 PYTHON_SOURCES := python/pyproject.toml python/README.md $(shell find python/src -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.css' \))
 WHEEL := target/wheel/pme_parquet-$(VERSION)-py3-none-any.whl
 ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOTICE $(shell find python/accp/src -type f -name '*.py*' -not -name '*.pyc')
 ACCP_WHEEL := target/wheel/pme_parquet_accp-$(VERSION)-py3-none-any.whl
 JARS := target/jars/.built
-LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose scripts/faults
+LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose scripts/faults scripts/test-part
 # When one of these changes, Sphinx builds all pages. A new or deleted page changes its folder.
 SITE_SOURCES := docs/conf.py docs/_toc.yml $(wildcard docs/_site/*.py) $(shell find docs -type d -not -path 'docs/_site*')
 
@@ -49,7 +49,7 @@ ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo demo-told test ready-to-test test-all test-parts test-ran test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
+.PHONY: build wheel venv demo demo-told test ready-to-test test-all test-parts test-open test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
 
 help:
 	@sed -n 's/^# //p' Makefile | head -4
@@ -74,15 +74,16 @@ test:
 
 ready-to-test: $(call tested_on,.venvs/pyspark-$(OLDEST)) $(call tested_on,.venv) $(ACCP_WHEEL)
 
-# In parts of less than an hour each. A part that has passed runs again only after something that it tests has changed:
-# `make test-all` continues where it was stopped. `make -k test-all` continues after a part fails.
-test-all: lint docs $(PARTS:%=test-all-%) test-ran
+# In parts of less than an hour each, which docs/tested.md lists when they pass. A part runs again only after a change that
+# touches it: `make test-all` continues where it was stopped. `make -k test-all` continues after a part fails.
+test-all: lint docs $(PARTS:%=test-all-%)
 
 test-parts:
 	@printf '%s\n' $(PARTS:%=test-all-%)
 
-test-ran:
-	@scripts/test-part --ran $(PARTS)
+# The parts that have to run, and why.
+test-open:
+	@scripts/test-part --open $(PARTS)
 
 test-all-scala: export PME_TEST_ALL = 1
 test-all-scala: | .venv/.ready
@@ -101,7 +102,7 @@ endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
 
 # Only the newest Spark has the clients of clouds' stores, and only these tests read stores with Python's packages, too.
-test-all-$(NEWEST)-clouds: .venv/.clouds
+test-all-$(NEWEST)-storage: .venv/.clouds
 
 test-all-$(NEWEST)-flink: target/jars/flink/.all
 

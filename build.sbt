@@ -209,9 +209,10 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       }.taskValue,
       Compile / packageBin / mappings ++=
         layers.map(_ / Compile / packageBin / mappings).join.value.flatten,
-      // One session serves all suites of a run. They end before the optimizing compiler would pay.
-      Test / javaOptions ++= openedToSpark ++
-        Seq("-Xmx2g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m"),
+      // One session serves all suites of a run. They end before the optimizing compiler would pay, and most of what they
+      // make is short-lived: in a small young generation, a tenth of their time would go to collecting it.
+      Test / javaOptions ++= openedToSpark ++ Seq("-Xms2g", "-Xmx2g", "-Xmn1g", "-XX:MetaspaceSize=400m") ++
+        Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m"),
       // The tests of most suites take turns between two Sparks (SparkSuite).
       Test / javaOptions ++= sys.env
         .get("PME_TEST_TURNS")

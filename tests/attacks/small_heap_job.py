@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.attacks.probe import Probe, Query
-from tests.support.session import builder, session_settings
+from tests.support.session import JAVA_OPTIONS, builder, session_settings
 
 HEAP = "512m"
 
@@ -23,7 +23,9 @@ HUNG_SECONDS = 120
 
 def main(work: Path) -> None:
     """Read the files that the test put there."""
-    spark = builder(session_settings(work) | {"spark.driver.memory": HEAP}).getOrCreate()
+    spark = builder(
+        session_settings(work) | {"spark.driver.memory": HEAP, "spark.driver.extraJavaOptions": JAVA_OPTIONS}
+    ).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     with ThreadPoolExecutor(1) as pool, (work / "outcomes.jsonl").open("w", encoding="utf-8") as outcomes:
         probe = Probe(spark, "pages", work, pool)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+# Its turn is the newest Spark's.
+FILE = "tests/python/test_table.py"
 COLORS, SIZES, SHAPES = range(3), range(3), range(2)
 ROWS = [{"color": color, "size": size, "shape": shape} for color, size, shape in product(COLORS, SIZES, SHAPES)]
 EVERY = len(ROWS)
@@ -43,8 +45,10 @@ def test_a_test_without_parameters_is_one_row(most: int) -> None:
 class Item:
     """As much of a test's row as its choice looks at."""
 
-    def __init__(self, test: str, values: dict[str, int], *marks: pytest.Mark, spark: bool = True) -> None:
-        self.nodeid = f"tests/python/test_made.py::{test}[{values}]"
+    def __init__(
+        self, test: str, values: dict[str, int], *marks: pytest.Mark, spark: bool = True, file: str = FILE
+    ) -> None:
+        self.nodeid = f"{file}::{test}[{values}]"
         self.callspec = SimpleNamespace(params=values)
         self.fixturenames = ["spark"] if spark else []
         self.marks = marks
@@ -58,8 +62,8 @@ def mark(name: str, *arguments: object) -> pytest.Mark:
     return found(*arguments).mark if arguments else found.mark
 
 
-def table(test: str, *marks: pytest.Mark, spark: bool = True) -> list[Any]:
-    return [Item(test, row, *marks, spark=spark) for row in ROWS]
+def table(test: str, *marks: pytest.Mark, spark: bool = True, file: str = FILE) -> list[Any]:
+    return [Item(test, row, *marks, spark=spark, file=file) for row in ROWS]
 
 
 def run(items: list[Any]) -> dict[str, int]:
@@ -108,13 +112,13 @@ def test_a_test_without_spark_runs_in_the_third_process_with_all_rows(
     assert run(table("test_one", *marks, spark=False)) == where
 
 
-def test_the_tests_of_a_file_take_turns() -> None:
-    items = [row for test in ("test_one", "test_two", "test_three") for row in table(test)]
-    names = {
-        process: {selection.name(item) for item in selection.chosen(items, process)} for process in (NEWEST, OLDEST)
-    }
-    file = "tests/python/test_made.py"
-    assert names == {NEWEST: {f"{file}::test_one", f"{file}::test_three"}, OLDEST: {f"{file}::test_two"}}
+def test_all_tests_of_a_file_run_on_one_spark_and_files_take_turns() -> None:
+    ran_on = []
+    for number in range(20):
+        file = f"tests/python/test_{number}.py"
+        [process] = run([row for test in ("test_one", "test_two", "test_three") for row in table(test, file=file)])
+        ran_on.append(process)
+    assert {process: ran_on.count(process) > 5 for process in ran_on} == {OLDEST: True, NEWEST: True}
 
 
 def test_a_test_that_the_oldest_spark_may_lack_takes_no_turn_there() -> None:

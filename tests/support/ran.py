@@ -26,7 +26,10 @@ SKIPPED = -1
 # The number of rows of each test that run in a process, or that all of them are skipped there.
 Rows = dict[str, int]
 
-# The seconds of each folder's tests in this process, with their fixtures.
+# How many of the slowest tests are printed.
+SLOWEST = 30
+
+# The seconds of each test in this process, of all of its rows, with their fixtures.
 _seconds: defaultdict[str, float] = defaultdict(float)
 
 
@@ -46,12 +49,12 @@ def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item], process: st
 
 
 def add_seconds(report: pytest.TestReport) -> None:
-    """Add the time of a test, or of its fixtures, to that of its folder."""
-    _seconds[folder_of(report.nodeid)] += report.duration
+    """Add the time of a test, or of its fixtures."""
+    _seconds[report.nodeid.partition("[")[0]] += report.duration
 
 
 def write_seconds(process: str) -> None:
-    """Write the seconds of each folder to `target/tests`."""
+    """Write the seconds of each test to `target/tests`."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / f"{process}-seconds.json").write_text(json.dumps(_seconds, indent=1))
 
@@ -76,17 +79,25 @@ def table(headings: list[str], found: list[Rows], seconds: list[dict[str, float]
         line = f"{folder or 'all':14}"
         for rows, took in zip(found, seconds, strict=True):
             count = sum(max(rows[name], 0) for name in rows if folder in {"", folder_of(name)})
-            spent = took.get(folder, 0) if folder else sum(took.values())
+            spent = sum(took[name] for name in took if folder in {"", folder_of(name)})
             line += f"{f'{count} ({spent:.0f})':>14}"
         lines.append(line)
     return "\n".join(lines)
+
+
+def slowest(headings: list[str], seconds: list[dict[str, float]]) -> str:
+    """Return the slowest tests of all processes, with the process of each."""
+    found = [(took[name], heading, name) for heading, took in zip(headings, seconds, strict=True) for name in took]
+    lines = [f"{spent:5.1f} s  {heading:8} {name}\n" for spent, heading, name in sorted(found, reverse=True)[:SLOWEST]]
+    return f"The slowest tests, with their fixtures:\n{''.join(lines)}"
 
 
 def main(versions: list[str]) -> int:
     """Print what ran in each process; return 1 if a test ran in none. The versions are those of the two Sparks."""
     found: list[Rows] = [_read(process) for process in selection.PROCESSES]
     seconds: list[dict[str, float]] = [_read(f"{process}-seconds") for process in selection.PROCESSES]
-    sys.stdout.write(f"{table([*versions, selection.BESIDE], found, seconds)}\n")
+    headings = [*versions, selection.BESIDE]
+    sys.stdout.write(f"{slowest(headings, seconds)}{table(headings, found, seconds)}\n")
     missed = forgotten(found)
     if missed:
         names = "".join(f"  {name}\n" for name in missed)

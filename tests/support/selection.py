@@ -1,20 +1,21 @@
 """Which tests `make test` runs, and in which of its three processes. `make test-all` runs every test on every Spark.
 
 1. A test that does not use the fixture ``spark`` runs in the third process, with the newest Spark's packages.
-2. Each other test runs once: the tests of a file take turns between the newest Spark and the oldest.
-   ``@each_spark`` runs it on both, ``@newest`` and ``@oldest`` on one of them.
+2. Each other test runs once: a file's on the newest Spark or on the oldest, which share the fixtures of no file.
+   ``@each_spark`` runs a test on both, ``@newest`` and ``@oldest`` on one of them.
 3. Of a table, that is a test with parameters, it runs one row. ``@rows(n)`` makes that n, ``@all_rows`` all that add a
    pair of values: rows come in an order in which each value comes first, then each pair. Without ``spark``, all run.
 4. ``@nightly`` leaves a test to `make test-all`: it takes long, and another test shows most of it.
 
-The marks are those of pytest: ``pytest.mark.rows(2)``. The choice depends on the order in which tests and values are
-defined, and on no name.
+The marks are those of pytest: ``pytest.mark.rows(2)``. A checksum of a file's name chooses its Spark, so that a process
+that collects fewer files chooses the same. Rows depend on the order in which values are defined, and on no name.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,15 +28,13 @@ PROCESSES = OLDEST, NEWEST, BESIDE = "oldest", "newest", "beside"
 
 def chosen(items: Iterable[pytest.Item], process: str | None) -> set[pytest.Item]:
     """Return the rows that one of ``PROCESSES`` runs; without a process, those that all run together."""
-    files: dict[str, dict[str, list[pytest.Item]]] = {}
+    tests: dict[str, list[pytest.Item]] = {}
     for item in items:
-        tests = files.setdefault(item.nodeid.partition("::")[0], {})
         tests.setdefault(name(item), []).append(item)
     return {
         item
-        for tests in files.values()
-        for place, rows in enumerate(tests.values())
-        if (process in processes(rows, place) if process else not is_nightly(rows[0]))
+        for rows in tests.values()
+        if (process in processes(rows) if process else not is_nightly(rows[0]))
         for item in _first(rows)
     }
 
@@ -50,8 +49,8 @@ def is_nightly(item: pytest.Item) -> bool:
     return any(item.iter_markers("nightly"))
 
 
-def processes(rows: Sequence[pytest.Item], place: int) -> tuple[str, ...]:
-    """Return which of ``PROCESSES`` run a test, which is the one at this place of its file."""
+def processes(rows: Sequence[pytest.Item]) -> tuple[str, ...]:
+    """Return which of ``PROCESSES`` run a test, which has these rows."""
     first = rows[0]
     if is_nightly(first):
         return ()
@@ -64,7 +63,11 @@ def processes(rows: Sequence[pytest.Item], place: int) -> tuple[str, ...]:
         return (NEWEST, OLDEST)
     # The oldest Spark may lack the tested feature.
     is_conditional = all(any(item.iter_markers("skipif")) for item in rows)
-    return (NEWEST,) if is_conditional or place % 2 == 0 else (OLDEST,)
+    return (NEWEST,) if is_conditional or _turn(first) == 0 else (OLDEST,)
+
+
+def _turn(item: pytest.Item) -> int:
+    return crc32(item.nodeid.partition("::")[0].encode()) % 2
 
 
 def is_skipped(item: pytest.Item) -> bool:

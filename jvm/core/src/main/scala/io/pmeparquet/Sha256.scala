@@ -18,6 +18,17 @@ private[pmeparquet] object Sha256 {
     sha.digest()
   }
 
+  /** The digest of texts, as 32 bytes. A length before each of them keeps any other list from having the same digest. */
+  def ofTexts(texts: Iterable[String]): Array[Byte] = {
+    val sha = MessageDigest.getInstance("SHA-256")
+    texts.foreach { text =>
+      val bytes = text.getBytes(UTF_8)
+      sha.update(s"${bytes.length}:".getBytes(UTF_8))
+      sha.update(bytes)
+    }
+    sha.digest()
+  }
+
   def ofText(text: String): String = ofAll(new ByteArrayInputStream(text.getBytes(UTF_8)))
 
   /** The digest of the rest of a stream. */

@@ -179,6 +179,8 @@ object SparkSuite {
       .config("spark.driver.host", "127.0.0.1")
       .config("spark.driver.bindAddress", "127.0.0.1")
       .config("spark.sql.shuffle.partitions", "2")
+      // Most tests compile the same classes as others. By default a hundred of them are kept.
+      .config("spark.sql.codegen.cache.maxEntries", "5000")
       .config("spark.sql.session.timeZone", "UTC")
       .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toString)
       .config("spark.local.dir", scratch.resolve("local").toString)

@@ -1,13 +1,14 @@
 package io.pmeparquet.kms.client
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
+import java.util
 import java.util.Base64
 
-import scala.collection.mutable
+import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
+
+import io.pmeparquet.{LastValue, Sha256}
 
 /** Digests of Hadoop configurations, by which those with the same keys are recognized. */
 private[pmeparquet] object ConfigurationDigest {
@@ -23,29 +24,25 @@ private[pmeparquet] object ConfigurationDigest {
   def ofJob(conf: Configuration, more: Seq[String]): String = digestOf(conf, more)(isOfTask)
 
   private def digestOf(conf: Configuration, more: Seq[String])(isLeftOut: String => Boolean) = {
-    val entries = mutable.ArrayBuffer.empty[(String, String)]
-    val iterator = conf.iterator()
-    while (iterator.hasNext) {
-      val entry = iterator.next()
-      if (!isSparks(entry.getKey) && !isLeftOut(entry.getKey))
-        // With the settings that its value refers to in their places.
-        entries += entry.getKey -> String.valueOf(conf.get(entry.getKey))
+    val settings = new util.HashMap[String, String]
+    conf.iterator().forEachRemaining { setting =>
+      val name = setting.getKey
+      if (!isSparks(name) && !isLeftOut(name)) settings.put(name, resolved(conf, setting))
     }
-    more.foreach(name => entries += name -> String.valueOf(conf.get(name)))
-    val digest = MessageDigest.getInstance("SHA-256")
-    // A length before each text, so that no text can look like another entry.
-    def add(text: String): Unit = {
-      val bytes = text.getBytes(UTF_8)
-      digest.update(s"${bytes.length}:".getBytes(UTF_8))
-      digest.update(bytes)
+    more.foreach(name => settings.put(name, String.valueOf(conf.get(name))))
+    val user = UserGroupInformation.getCurrentUser.toString
+    last.get(user -> settings) {
+      val texts = settings.asScala.toSeq.sorted.flatMap { case (name, value) => Seq(name, value) }
+      Base64.getEncoder.encodeToString(Sha256.ofTexts(user +: texts))
     }
-    add(UserGroupInformation.getCurrentUser.toString)
-    entries.sorted.foreach { case (name, value) =>
-      add(name)
-      add(value)
-    }
-    Base64.getEncoder.encodeToString(digest.digest())
   }
+
+  // The reads of a query have the same settings, two thousand of them.
+  private val last = new LastValue[(String, util.Map[String, String]), String]
+
+  // With the settings that its value refers to in their places. Few values refer to any, and looking one up is slow.
+  private def resolved(conf: Configuration, setting: util.Map.Entry[String, String]) =
+    if (setting.getValue.indexOf('$') < 0) setting.getValue else String.valueOf(conf.get(setting.getKey))
 
   // Spark's own settings change between steps of a query, and do not concern a KMS.
   private def isSparks(name: String) = name.startsWith("spark.sql.") || name == "returning_batch"

@@ -1,7 +1,5 @@
 package io.pmeparquet.parquet.standalone
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
 import java.util.{Base64, Locale, UUID}
 import java.util.concurrent.ConcurrentHashMap
 
@@ -11,6 +9,7 @@ import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.kms.client.ConfigurationDigest
 import io.pmeparquet.options.{OptionSpec, ParquetNames, PmeOptions}
+import io.pmeparquet.Sha256
 
 /**
  * What two processes of an application compare, to know whether they would open the same KMS: a digest of every setting
@@ -25,14 +24,8 @@ private[standalone] object ConfigurationIdentity {
       .toSeq
     // Secrets may be in settings of Spark.
     val referred = ConfigurationOptions.referredTo(conf).map(name => name -> String.valueOf(conf.get(name)))
-    val digest = MessageDigest.getInstance("SHA-256")
-    // A length before each text, so that no text can look like another entry.
-    (entries.sorted ++ referred).flatMap { case (name, value) => Seq(name, value) }.foreach { text =>
-      val bytes = text.getBytes(UTF_8)
-      digest.update(s"${bytes.length}:".getBytes(UTF_8))
-      digest.update(bytes)
-    }
-    Base64.getEncoder.encodeToString(digest.digest())
+    val texts = (entries.sorted ++ referred).flatMap { case (name, value) => Seq(name, value) }
+    Base64.getEncoder.encodeToString(Sha256.ofTexts(texts))
   }
 
   /**

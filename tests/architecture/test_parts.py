@@ -1,0 +1,133 @@
+"""A part of `make test-all` runs again after a change that touches it, and not after another one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+PARTS = ("scala", "4.3.0-suites", "4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms")
+PRINT = ("sh", "-c", "echo work; echo '== 7 passed in 1s =='")
+
+# Tests have no name of their own in git.
+IDENTITY = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+FILES = {
+    "docs/tested.md": "# Tested\n\n| part | date | commit | passed |\n|---|---|---|---|\n",
+    "docs/orc.md": "",
+    "build.sbt": "",
+    "bench/speed.py": "",
+    "jvm/core/src/main/Door.scala": "",
+    "jvm/core/src/test/DoorSuite.scala": "",
+    "jvm/orc/src/main/Stripe.scala": "",
+    "tests/conftest.py": "",
+    "tests/format/test_write.py": "from tests.support import source\n",
+    "tests/kms/test_vault.py": "",
+    "tests/orc/test_read.py": "",
+    "tests/docs/test_pages.py": "",
+    "tests/support/source.py": "from tests.support.rows import row\n",
+    "tests/support/rows.py": "",
+    "tests/support/Kms.java": "",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a repository with one file of each kind, all committed."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".gitignore").write_text("target\n")
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(PROJECT / "scripts" / "test-part", tmp_path / "scripts")
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "commit", "--quiet", "--message=All")
+    return tmp_path
+
+
+def git(project: Path, *arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(
+        command, cwd=project, env=os.environ | IDENTITY, capture_output=True, text=True, check=True
+    ).stdout
+
+
+def part(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [project / "scripts" / "test-part", *arguments], cwd=project, capture_output=True, text=True, check=False
+    )
+
+
+def open_parts(project: Path) -> list[str]:
+    return [line.split()[0] for line in part(project, "--open", *PARTS).stdout.splitlines()]
+
+
+def passed(project: Path, commit: str | None = None) -> None:
+    """Let all parts have passed at a commit, or at the newest one."""
+    at = commit or git(project, "rev-parse", "--short=10", "HEAD").strip()
+    with (project / "docs" / "tested.md").open("a") as table:
+        table.writelines(f"| `{name}` | 2026-11-28 | `{at}` | 7 passed |\n" for name in PARTS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "opened"),
+    [
+        ("build.sbt", PARTS),
+        ("jvm/core/src/main/Door.scala", PARTS),
+        ("tests/conftest.py", PARTS),
+        ("unknown.txt", PARTS),
+        ("jvm/core/src/test/DoorSuite.scala", ["scala", "4.3.0-suites"]),
+        ("jvm/orc/src/main/Stripe.scala", ["scala", "4.3.0-suites", "4.3.0-orc", "4.3.0-docs"]),
+        ("docs/orc.md", ["4.3.0-docs"]),
+        ("tests/orc/test_read.py", ["4.3.0-orc"]),
+        # By way of another helper.
+        ("tests/support/rows.py", ["4.3.0-format"]),
+        ("tests/support/Kms.java", ["4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms"]),
+        ("bench/speed.py", []),
+    ],
+)
+def test_a_change_opens_the_parts_that_it_touches(project: Path, changed: str, opened: list[str]) -> None:
+    assert open_parts(project) == list(PARTS)
+    passed(project)
+    assert open_parts(project) == []
+    (project / changed).write_text("changed")
+    assert open_parts(project) == list(opened)
+
+
+def test_a_row_says_when_and_at_which_commit_a_part_passed(project: Path) -> None:
+    done = part(project, "4.3.0-orc", *PRINT)
+    assert done.stdout == "work\n== 7 passed in 1s ==\n"
+    [row] = (project / "docs" / "tested.md").read_text().splitlines()[4:]
+    commit = git(project, "rev-parse", "--short=10", "HEAD").strip()
+    assert re.fullmatch(rf"\| `4.3.0-orc` \| \d{{4}}-\d\d-\d\d \| `{commit}` \| 7 passed in 1s \|", row)
+    # It does not run again, unless somebody asks.
+    assert part(project, "4.3.0-orc", "false").stdout == f"4.3.0-orc has passed.\n{row}\n"
+    part(project, "--again", "4.3.0-orc")
+    assert "4.3.0-orc" in open_parts(project)
+
+
+def test_a_part_that_fails_has_no_row_and_others_keep_theirs(project: Path) -> None:
+    passed(project)
+    (project / "tests" / "orc" / "test_read.py").write_text("changed")
+    git(project, "commit", "--quiet", "--all", "--message=Change")
+    assert part(project, "4.3.0-orc", "false").returncode == 1
+    assert "4.3.0-orc` |" not in (project / "docs" / "tested.md").read_text()
+    assert open_parts(project) == ["4.3.0-orc"]
+
+
+def test_what_touches_a_part_is_committed_before_it_runs(project: Path) -> None:
+    (project / "build.sbt").write_text("changed")
+    refused = part(project, "4.3.0-orc", *PRINT)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "Commit build.sbt first: the table names the commit that passed.\n"
+
+
+def test_a_commit_that_is_not_known_opens_its_part(project: Path) -> None:
+    passed(project, "0123456789")
+    assert open_parts(project) == list(PARTS)
+    assert part(project, "--open", "scala").stdout.endswith("commit 0123456789 is not known here\n")
