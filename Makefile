@@ -102,7 +102,7 @@ endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
 
 # Only the newest Spark has the clients of clouds' stores, and only these tests read stores with Python's packages, too.
-test-all-$(NEWEST)-clouds: .venv/.clouds
+test-all-$(NEWEST)-storage: .venv/.clouds
 
 test-all-$(NEWEST)-flink: target/jars/flink/.all
 

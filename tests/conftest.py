@@ -14,7 +14,6 @@ import pytest
 
 import pme_parquet as pme
 from tests.support import archive, ran, selection
-from tests.support.kms import cluster_places
 from tests.support.session import (
     ALIASES,
     NEWEST,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.support.kms.cluster_places import Cluster
     from tests.support.source import Conf
 
 os.environ["TZ"] = "UTC"
@@ -80,12 +78,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     without_processes(session)
     yield session
     session.stop()
-
-
-@pytest.fixture(scope="session")
-def two_executors(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
-    """Return the job that has run on executors in processes of their own, whose network is not encrypted."""
-    return cluster_places.run(tmp_path_factory.mktemp("cluster"), 2, 1024)
 
 
 @pytest.fixture(scope="session")

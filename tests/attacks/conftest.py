@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.attacks.probe import READERS, THREADS, Probe
 from tests.support.files.anatomy import Anatomy
 from tests.support.files.writers import KINDS, Kind, written
-from tests.support.probe import READERS, THREADS, Probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import zstandard
 
 from tests.attacks.bombs import field, opened
+from tests.attacks.insiders import Made
 from tests.support.files import anatomy, bend, forge, thrift
 from tests.support.files.anatomy import Anatomy, Kind
-from tests.support.files.insiders import Made
 from tests.support.files.thrift import varint
 
 if TYPE_CHECKING:

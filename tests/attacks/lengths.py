@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
+from tests.attacks.probe import DAMAGED, NOT_AUTHENTIC, Attack, attack
 from tests.attacks.queries import query_for
 from tests.support.files import bend, forge
-from tests.support.probe import DAMAGED, NOT_AUTHENTIC, Attack, attack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.attacks.probe import ALL, FILTERED, Query, absent_note
 from tests.support.files.anatomy import BLOOMS, INDEXES
-from tests.support.probe import ALL, FILTERED, Query, absent_note
 
 if TYPE_CHECKING:
     from tests.support.files.anatomy import Anatomy, Module

@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.support.probe import Probe, Query
+from tests.attacks.probe import Probe, Query
 from tests.support.session import JAVA_OPTIONS, builder, session_settings
 
 HEAP = "512m"

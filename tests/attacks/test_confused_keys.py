@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
+from tests.attacks.probe import READERS
 from tests.support.canary import data_files
 from tests.support.expect import refused, save
 from tests.support.files import bend, thrift
 from tests.support.files.anatomy import Anatomy, Kind
-from tests.support.interop.arrow_kms import master_key
-from tests.support.probe import READERS
+from tests.support.interop.arrow_files import master_key
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
+from tests.attacks.probe import DAMAGED, NOT_AUTHENTIC, OTHER, Attack, attack
 from tests.attacks.queries import query_for
 from tests.support.files import forge
 from tests.support.files.anatomy import Anatomy, Kind
 from tests.support.files.writers import KINDS, our_options, written
 from tests.support.files.writers import Kind as FileKind
-from tests.support.interop.arrow_kms import master_key
-from tests.support.probe import DAMAGED, NOT_AUTHENTIC, OTHER, Attack, attack
+from tests.support.interop.arrow_files import master_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-    from tests.support.probe import Probe
+    from tests.attacks.probe import Probe
 
 OURS = [kind for kind in KINDS if kind.writer == "ours"]
 our_kinds = pytest.mark.parametrize("kind", OURS, ids=str)

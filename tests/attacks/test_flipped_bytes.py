@@ -5,19 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.attacks.conftest import every_kind
+from tests.attacks.probe import DAMAGED, NOISE, NOT_AUTHENTIC, OTHER, SAME, attack
 from tests.attacks.queries import query_for
 from tests.support.files import forge
-from tests.support.files.anatomy import BLOOMS, INDEXES, NO_PAGE, Anatomy, Kind, Module
+from tests.support.files.anatomy import (
+    BLOOMS,
+    CIPHERTEXT,
+    INDEXES,
+    LENGTH,
+    NO_PAGE,
+    NONCE,
+    REGIONS,
+    TAG,
+    Anatomy,
+    Kind,
+    Module,
+    place,
+)
 from tests.support.files.bend import MAGIC_BYTES
-from tests.support.files.regions import CIPHERTEXT, LENGTH, NONCE, REGIONS, TAG, place
-from tests.support.probe import DAMAGED, NOISE, NOT_AUTHENTIC, OTHER, SAME, attack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.attacks.conftest import FileOf
+    from tests.attacks.probe import Attack, Probe
     from tests.support.files.writers import Kind as FileKind
-    from tests.support.probe import Attack, Probe
 
 
 def regions(number: int, module: Module, seen: set[Kind]) -> list[str]:

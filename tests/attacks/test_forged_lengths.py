@@ -9,18 +9,18 @@ import pytest
 
 from tests.attacks.conftest import every_kind
 from tests.attacks.lengths import HUGE, footer_lengths, huge_everywhere
+from tests.attacks.probe import DAMAGED, NOT_AUTHENTIC, Attack, attack
 from tests.attacks.queries import query_for
 from tests.support.files import bend, forge
 from tests.support.files.writers import Kind as FileKind
 from tests.support.interop.modes import CTR, GCM
-from tests.support.probe import DAMAGED, NOT_AUTHENTIC, Attack, attack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.attacks.conftest import FileOf
+    from tests.attacks.probe import Probe
     from tests.support.files.anatomy import Anatomy, Kind, Module
-    from tests.support.probe import Probe
 
 # Four files stand for twelve: the same code reads the lengths of one kind of module in all of them.
 KINDS = [

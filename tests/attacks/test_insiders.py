@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.files import insiders
-from tests.support.files.writers import Kind as FileKind
-from tests.support.interop.modes import CTR, GCM
-from tests.support.probe import (
+from tests.attacks import insiders
+from tests.attacks.probe import (
     ALL,
     DAMAGED,
     FILTERED,
@@ -27,14 +25,16 @@ from tests.support.probe import (
     absent_note,
     attack,
 )
+from tests.support.files.writers import Kind as FileKind
+from tests.support.interop.modes import CTR, GCM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.attacks.conftest import FileOf
+    from tests.attacks.insiders import Made
+    from tests.attacks.probe import Probe
     from tests.support.files.anatomy import Anatomy
-    from tests.support.files.insiders import Made
-    from tests.support.probe import Probe
 
     Maker = Callable[[Anatomy], Iterator[Made]]
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.attacks.conftest import every_kind
+from tests.attacks.probe import DAMAGED, NOISE, NOT_AUTHENTIC, OTHER, SAME, Attack, attack
 from tests.attacks.queries import query_for
 from tests.support.files import bend, forge
 from tests.support.files.anatomy import BLOOMS, NO_PAGE, Anatomy, Kind, Module
 from tests.support.files.writers import KINDS
-from tests.support.probe import DAMAGED, NOISE, NOT_AUTHENTIC, OTHER, SAME, Attack, attack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.attacks.conftest import FileOf
+    from tests.attacks.probe import Probe
     from tests.support.files.writers import Kind as FileKind
-    from tests.support.probe import Probe
 
 # Of uncompressed files: their modules of one kind often have the same size, so a swap breaks nothing but the AAD.
 EVEN = [kind for kind in KINDS if kind.compression == "none"]

@@ -11,13 +11,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.attacks.conftest import every_kind
-from tests.support.files import anatomy, bend, forge, thrift
-from tests.support.files.anatomy import PAGES, Anatomy
-from tests.support.files.writers import KINDS, our_options, written
-from tests.support.files.writers import Kind as FileKind
-from tests.support.interop.arrow_kms import LocalKms
-from tests.support.interop.modes import CTR, GCM
-from tests.support.probe import (
+from tests.attacks.probe import (
     AAD_PREFIX,
     ALGORITHM,
     ALL,
@@ -33,6 +27,12 @@ from tests.support.probe import (
     Attack,
     attack,
 )
+from tests.support.files import anatomy, bend, forge, thrift
+from tests.support.files.anatomy import PAGES, Anatomy
+from tests.support.files.writers import KINDS, our_options, written
+from tests.support.files.writers import Kind as FileKind
+from tests.support.interop.arrow_files import LocalKms
+from tests.support.interop.modes import CTR, GCM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.attacks.conftest import FileOf
+    from tests.attacks.probe import Probe
     from tests.support.files.thrift import Struct
-    from tests.support.probe import Probe
 
 ENCRYPTED = [kind for kind in KINDS if not kind.plain_footer]
 PLAIN = [kind for kind in KINDS if kind.plain_footer]

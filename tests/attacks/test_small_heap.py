@@ -11,11 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.attacks import heap_bombs, lengths, thrift_bombs
-from tests.support.files import insiders
-from tests.support.files.writers import Kind as FileKind
-from tests.support.interop.modes import CTR, GCM
-from tests.support.probe import (
+from tests.attacks import heap_bombs, insiders, lengths, thrift_bombs
+from tests.attacks.probe import (
     ALL,
     DAMAGED,
     EVERY_ATTACK,
@@ -29,6 +26,8 @@ from tests.support.probe import (
     absent_note,
     attack,
 )
+from tests.support.files.writers import Kind as FileKind
+from tests.support.interop.modes import CTR, GCM
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.attacks.conftest import FileOf
+    from tests.attacks.insiders import Made
+    from tests.attacks.probe import Query
     from tests.support.files.anatomy import Anatomy
-    from tests.support.files.insiders import Made
-    from tests.support.probe import Query
 
 pytestmark = pytest.mark.nightly
 

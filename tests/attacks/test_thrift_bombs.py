@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tests.attacks.conftest import FileOf
+    from tests.attacks.probe import Attack, Probe
     from tests.support.files.anatomy import Anatomy
     from tests.support.files.writers import Kind as FileKind
-    from tests.support.probe import Attack, Probe
 
     Bombs = Callable[[Anatomy], Iterator[Attack]]
 

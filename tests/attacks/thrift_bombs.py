@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.attacks import bombs
+from tests.attacks.probe import DAMAGED, FILTERED, Attack, attack
 from tests.support.files import bend, forge
 from tests.support.files.anatomy import INDEXES, PAGE_HEADERS, Anatomy, Kind, Module
-from tests.support.probe import DAMAGED, FILTERED, Attack, attack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,7 +17,7 @@ from pme_parquet._audience import Words, used
 from pme_parquet._cli import checking, sessions
 from pme_parquet._spark.connector import Connector, evaluated
 from tests.support.commands import COMMANDS, run
-from tests.support.files.tails import encrypted
+from tests.support.files.handmade import encrypted
 from tests.support.processes import environment
 from tests.support.session import QUICK
 

@@ -10,7 +10,7 @@ import pytest
 
 from pme_parquet._cli import output
 from tests.support.commands import run
-from tests.support.files.tails import encrypted, material
+from tests.support.files.handmade import encrypted, material
 from tests.support.processes import environment
 
 if TYPE_CHECKING:

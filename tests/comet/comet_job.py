@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.support.frames import SIMPLE
 from tests.support.metastore import said
 from tests.support.session import ROOT, builder, session_settings, without_processes
-from tests.support.values import SIMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
-from tests.support.sql import call
+from tests.support.frames import call
 
 SCHEMA = "id bigint, ssn string, home struct<street: string, zip: int>"
 ROWS = [(number, f"canary-{number}", (f"street {number}", number)) for number in range(10)]

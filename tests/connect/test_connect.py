@@ -14,7 +14,7 @@ import pytest
 from tests.connect.round_trip import ROWS
 from tests.support import session
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
-from tests.support.judging import named, not_ok
+from tests.support.shown import named, not_ok
 
 pytestmark = [
     pytest.mark.skipif(

@@ -5,9 +5,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tests.support.kms.static_keys import write_keys
 from tests.support.metastore import Statements, said
-from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, builder, session_settings, without_processes
+from tests.support.session import (
+    EXTENSION,
+    ROOT,
+    SPARK_VERSION,
+    builder,
+    session_settings,
+    without_processes,
+    write_keys,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -14,11 +14,11 @@ import pme_parquet.delta
 from tests.delta import encrypt_killed_job
 from tests.delta.delta_tables import CANARY, clear_logs
 from tests.delta.encrypt_tables import OPEN, follow
+from tests.delta.watched import COMPARE, CONFLICT, GO_ON, NO_ROWS, REWRITE, watched
 from tests.support.canary import files_under, find_canaries
-from tests.support.delta.watched import COMPARE, CONFLICT, GO_ON, NO_ROWS, REWRITE, watched
+from tests.support.file_systems import NEVER, STOPPING, changes_left, stopping
 from tests.support.processes import PATIENCE_TO_HALT, environment
 from tests.support.session import ROOT
-from tests.support.storage.file_systems import NEVER, STOPPING, changes_left, stopping
 
 if TYPE_CHECKING:
     from collections.abc import Callable

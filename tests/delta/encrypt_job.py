@@ -16,16 +16,14 @@ from pathlib import Path
 
 import pme_parquet as pme
 import pme_parquet.delta
-from tests.delta import encrypt_killed_job
+from tests.delta import encrypt_killed_job, watched
 from tests.delta.delta_tables import CANARY, FACTORY_NAME, attempt, collected, session
 from tests.delta.encrypt_faults import concurrent, conflicts, killed, stopped, told
 from tests.delta.encrypt_others import changed, large, named, races
 from tests.delta.encrypt_tables import COLUMNS, NAMES, NESTED, OPEN, Encrypting, follow, row
-from tests.support import java
+from tests.support import file_systems, java
 from tests.support.canary import find_canaries
-from tests.support.delta import watched
-from tests.support.kms.static_keys import write_keys
-from tests.support.storage import file_systems
+from tests.support.session import write_keys
 
 
 def simple(job: Encrypting) -> None:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pme_parquet as pme
 import pme_parquet.delta
 from tests.delta import delta_tables
+from tests.delta.watched import GO_ON, watched
 from tests.support import java
-from tests.support.delta.watched import GO_ON, watched
-from tests.support.storage.file_systems import STOPPING, stop_after
+from tests.support.file_systems import STOPPING, stop_after
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.delta.delta_tables import CANARY
 from tests.delta.encrypt_tables import COLUMNS, NESTED, OPEN, row
-from tests.support.delta.watched import GO_ON, REWRITE, watched
+from tests.delta.watched import GO_ON, REWRITE, watched
 from tests.support.metastore import said
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from tests.delta.delta_tables import FILES
-from tests.support.databricks import checks
+from tests.delta.platform_checks import checks
 from tests.support.session import EXTENSION, builder, session_settings
 
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
 import pme_parquet.delta
+from tests.delta import watched as watching
 from tests.delta.delta_tables import CANARY, attempt, clear_logs, session
 from tests.delta.encrypt_tables import NAMES, OPEN, Encrypting
+from tests.delta.watched import COMPARE, FAIL, GO_ON, watched
 from tests.support import java
-from tests.support.delta import watched as watching
-from tests.support.delta.watched import COMPARE, FAIL, GO_ON, watched
-from tests.support.kms.static_keys import write_keys
-from tests.support.storage.lake import Lake, copy_from
+from tests.support.session import write_keys
+from tests.support.storage import Lake, copy_from
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

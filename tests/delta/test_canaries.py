@@ -9,8 +9,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import pme_parquet as pme
-from tests.support.delta import written
-from tests.support.delta.canaries import assert_told, readable
+from tests.delta import written
+from tests.delta.canaries import assert_told, readable
 from tests.support.markdown import ROOT
 
 if TYPE_CHECKING:

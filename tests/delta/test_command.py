@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.delta import written
 from tests.support.commands import run
-from tests.support.delta import written
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,13 +17,11 @@ from deltalake.exceptions import DeltaError
 
 import pme_parquet as pme
 import pme_parquet.delta
-from tests.delta import exchange_job
+from tests.delta import exchange_job, written
 from tests.delta.delta_tables import CANARY
-from tests.support.delta import written
-from tests.support.interop.arrow_kms import LocalKms
-from tests.support.kms.static_keys import master_key
+from tests.support.interop.arrow_files import LocalKms
 from tests.support.processes import result_of
-from tests.support.session import SPARK_VERSION
+from tests.support.session import SPARK_VERSION, static_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +36,7 @@ needs_delta = [
 # Each place of delta-rs and PyArrow has words of its own.
 ENCRYPTED = "(?i)encrypt|decrypt"
 CONNECTION = pe.KmsConnectionConfig()
-FACTORY = pe.CryptoFactory(lambda _: LocalKms(master_key))
+FACTORY = pe.CryptoFactory(lambda _: LocalKms(static_key))
 
 
 class Ran:

@@ -14,7 +14,7 @@ import pme_parquet as pme
 from pme_parquet._checks.delta import table as delta_table
 from pme_parquet._delta_log import log
 from pme_parquet._storage import Found
-from tests.support.delta import written
+from tests.delta import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,7 @@ import pme_parquet as pme
 from pme_parquet._checks.delta import opened
 from pme_parquet._delta_log import live
 from pme_parquet._delta_log.live import Live
-from tests.support.delta import written
+from tests.delta import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,9 +11,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import pme_parquet as pme
-from tests.support.delta import written
-from tests.support.delta.canaries import assert_told
-from tests.support.interop import arrow_kms
+from tests.delta import written
+from tests.delta.canaries import assert_told
+from tests.support.interop import arrow_files
 from tests.support.interop.modes import GCM, Mode
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def test_an_encrypted_checkpoint_is_noted_with_its_key(tmp_path: Path) -> None:
     written.commit(tmp_path, 0, written.metadata())
     name = "00000000000000000000.checkpoint.parquet"
     mode = Mode(uniform=True, plaintext_footer=False, algorithm=GCM, bits=128, external=False, double_wrapping=True)
-    arrow_kms.write(written.rows(CANARY), tmp_path / "_delta_log" / name, mode)
+    arrow_files.write(written.rows(CANARY), tmp_path / "_delta_log" / name, mode)
     found = pme.delta.check(tmp_path, columns=["ssn"])
     assert [(one.kind, one.file, one.what) for one in found.findings] == [
         ("encrypted checkpoint", f"_delta_log/{name}", "it is encrypted; its footer under key 'footer'")
@@ -201,7 +201,7 @@ def test_a_checkpoint_with_an_encrypted_part_is_not_read_as_the_whole_one(tmp_pa
     name = f"{0:020}.checkpoint"
     (log / f"{name}.parquet").rename(log / f"{name}.{1:010}.{2:010}.parquet")
     mode = Mode(uniform=True, plaintext_footer=False, algorithm=GCM, bits=128, external=False, double_wrapping=True)
-    arrow_kms.write(written.rows(CANARY), log / f"{name}.{2:010}.{2:010}.parquet", mode)
+    arrow_files.write(written.rows(CANARY), log / f"{name}.{2:010}.{2:010}.parquet", mode)
     assert pme.delta.check(tmp_path, columns=["ssn"]).looked_at["files live"] == 1
     (log / f"{0:020}.json").unlink()
     assert "files live" not in pme.delta.check(tmp_path, columns=["ssn"]).looked_at

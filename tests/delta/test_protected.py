@@ -11,7 +11,7 @@ import pytest
 import s3fs
 
 import pme_parquet as pme
-from tests.support.delta import written
+from tests.delta import written
 from tests.support.kms.moto_server import Moto
 
 if TYPE_CHECKING:

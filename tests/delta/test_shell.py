@@ -15,9 +15,8 @@ from tests.delta import statements_job
 from tests.delta.delta_tables import CANARY, FILES
 from tests.support.canary import find_canaries
 from tests.support.commands import Done
-from tests.support.kms.static_keys import write_keys
 from tests.support.processes import environment, result_of
-from tests.support.session import SPARK_VERSION
+from tests.support.session import SPARK_VERSION, write_keys
 
 if TYPE_CHECKING:
     from pathlib import Path

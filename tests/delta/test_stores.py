@@ -13,7 +13,7 @@ from tests.delta.delta_tables import CANARY
 from tests.support.canary import files_under, find_canaries
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
-from tests.support.storage import lakes, s3a
+from tests.support.storage import hdfs, s3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from tests.support.storage.lake import Lake
+    from tests.support.storage import Lake
 
 pytestmark = [
     pytest.mark.slow,
@@ -69,14 +69,14 @@ class Ran:
 
 
 # S3A must be of Spark's own Hadoop.
-S3A: dict[tuple[int, ...], Path] = {(4, 1): s3a.OF_SPARK_4_1, (4, 2): s3a.JARS}
+S3A: dict[tuple[int, ...], Path] = {(4, 1): s3.OF_SPARK_4_1, (4, 2): s3.JARS}
 with_s3a = pytest.mark.skipif(SPARK_VERSION not in S3A, reason="there is no S3A for this Spark here")
 
 
 @pytest.fixture(scope="module", params=["hdfs", pytest.param("s3", marks=with_s3a)])
 def ran(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
-    in_hdfs = partial(lakes.in_hdfs, spark, tmp_path_factory.mktemp("store"))
-    with in_hdfs() if request.param == "hdfs" else lakes.in_s3(S3A[SPARK_VERSION]) as lake:
+    in_hdfs = partial(hdfs.lake, spark, tmp_path_factory.mktemp("store"))
+    with in_hdfs() if request.param == "hdfs" else s3.lake(S3A[SPARK_VERSION]) as lake:
         yield Ran(tmp_path_factory.mktemp("delta"), lake)
 
 

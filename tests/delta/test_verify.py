@@ -9,9 +9,9 @@ import pytest
 
 import pme_parquet as pme
 from pme_parquet._delta_log import live
+from tests.delta import written
 from tests.support.commands import run
-from tests.support.delta import written
-from tests.support.errors import condition
+from tests.support.expect import condition
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 import pme_parquet as pme
 from tests.delta.delta_tables import CANARY, SILENT, session
-from tests.support.errors import innermost_condition
+from tests.support.expect import innermost_condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -36,6 +36,6 @@ def run(command: list[str], directory: Path, variables: dict[str, str] | None = 
     return done.stdout
 
 
-def shell(directory: Path, commands: str, then: str = "true", variables: dict[str, str] | None = None) -> str:
-    """Run shell commands that must all succeed, and one more in the same shell."""
-    return run(["bash", "-euc", f"{commands}\n{then}"], directory, variables)
+def shell(directory: Path, commands: str, variables: dict[str, str] | None = None) -> str:
+    """Run shell commands that must all succeed."""
+    return run(["bash", "-euc", f"{commands}\ntrue"], directory, variables)

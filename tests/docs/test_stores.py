@@ -8,7 +8,12 @@ import re
 from tests.support.markdown import ROOT
 
 STORES = ("S3A", "HDFS", "Google", "ABFS")
-OURS = {"S3A": "storage/{}", "HDFS": "hdfs/{}", "Google": "clouds/test_google", "ABFS": "clouds/test_azure"}
+OURS = {
+    "S3A": "storage/{}",
+    "HDFS": "storage/hdfs/{}",
+    "Google": "storage/clouds/test_google",
+    "ABFS": "storage/clouds/test_azure",
+}
 # Operations that each store has the same test of, by the first words of their row.
 OPERATIONS = {
     "write, append": "test_writes_and_reads",
@@ -22,10 +27,10 @@ NIGHTLY = {
     ("test_copies", "HDFS"): "test_operations_of_s3a",
     ("test_a_migration_of_orc", "S3A"): "test_operations_of_hdfs",
 }
-S3, SEALED, HDFS = "storage/test_requests", "snapshots/test_object_stores", "hdfs/test_leases"
-GOOGLE, ABFS = "clouds/test_google", "clouds/test_azure"
+S3, SEALED, HDFS = "storage/test_requests", "snapshots/test_object_stores", "storage/hdfs/test_leases"
+GOOGLE, ABFS = "storage/clouds/test_google", "storage/clouds/test_azure"
 STOPS, FAULTS, READS = "test_a_store_that_stops", "storage/test_faults", "storage/test_faulty_reads"
-KILLED, OF_HDFS = "hdfs/test_killed::test_a_killed_operation", "hdfs/test_faults"
+KILLED, OF_HDFS = "storage/hdfs/test_killed::test_a_killed_operation", "storage/hdfs/test_faults"
 FAULTY_READ = "test_a_read_that_meets_a_fault_returns_all_or_fails"
 STOPPED_COPY = "test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it"
 DELTA, CHANGED = "delta/test_stores", "test_an_encrypted_table_is_written_changed_and_read"
@@ -41,13 +46,13 @@ TWO = "test_of_two_that_seal_at_once_one_wins_and_the_other_can_go_on"
 ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
     "`rotate`": (
         "storage/test_operations::test_rotations",
-        "hdfs/test_operations::test_rotations",
+        "storage/hdfs/test_operations::test_rotations",
         f"{GOOGLE}::test_rotations",
         f"{ABFS}::test_a_rotation_is_refused",
     ),
     "`encrypt(in_place=True)`": (
         "storage/test_operations::test_in_place",
-        "hdfs/test_operations::test_in_place",
+        "storage/hdfs/test_operations::test_in_place",
         f"{GOOGLE}::test_in_place",
         f"{ABFS}::test_an_encryption_in_place_is_refused",
     ),
@@ -65,29 +70,29 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
     ),
     "of two copies": (
         f"storage/{RACES}::{FIRST_COPY}",
-        f"hdfs/{RACES}::{FIRST_COPY}",
+        f"storage/hdfs/{RACES}::{FIRST_COPY}",
         f"{GOOGLE}::{FIRST_COPY}",
         f"{ABFS}::{FIRST_COPY}",
     ),
     "two rotations": (
         f"storage/{RACES}::{SAME}",
-        f"hdfs/{RACES}::{SAME}",
+        f"storage/hdfs/{RACES}::{SAME}",
         f"{GOOGLE}::{SAME}",
         f"{ABFS}::test_a_rotation_is_refused",
     ),
     "the store stops during `encrypt`,": (
         f"{FAULTS}::{STOPPED_COPY}",
-        "hdfs/test_killed::test_a_killed_copy_appears_whole_or_not_at_all",
+        "storage/hdfs/test_killed::test_a_killed_copy_appears_whole_or_not_at_all",
         f"{GOOGLE}::{STOPPED_COPY}",
         f"{ABFS}::{STOPPED_COPY}",
     ),
     "`inspect`": (
         "storage/test_settings::test_a_sessions_settings_reach_the_store_without_spark",
-        "hdfs/test_inspect::test_through_the_session",
+        "storage/hdfs/test_inspect::test_through_the_session",
         f"{GOOGLE}_inspect::test_as_the_session_reaches_it",
         f"{ABFS}_inspect::test_as_the_session_reaches_it",
     ),
-    "1,000 small": (f"{S3}::{MANY}", f"hdfs/test_requests::{MANY}", None, None),
+    "1,000 small": (f"{S3}::{MANY}", f"storage/hdfs/test_requests::{MANY}", None, None),
     "a Delta table": (f"{DELTA}::{CHANGED}", f"{DELTA}::{CHANGED}", None, None),
     "`delta.encrypt_table`": (f"{DELTA}::{BROKEN_OFF}", f"{DELTA}::{BROKEN_OFF}", None, None),
     "an Iceberg table": (f"{ICEBERG}::{COMPACTED}", f"{ICEBERG}::{COMPACTED}", None, None),
@@ -118,7 +123,7 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
     ),
     "a listing without": (f"{READS}::test_a_listing_that_lacks_a_file", None, None, None),
     "a process is killed": (None, KILLED, None, None),
-    "a user may not write": (None, "hdfs/test_permissions::test_who_may_only_read", None, None),
+    "a user may not write": (None, "storage/hdfs/test_permissions::test_who_may_only_read", None, None),
     "a file is still open": (None, f"{HDFS}::test_the_error_names_the_file_that_is_incomplete", None, None),
 }
 

@@ -15,9 +15,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
-from tests.support.judging import forms
 from tests.support.kms.cluster_places import Places
 from tests.support.session import session_settings
+from tests.support.shown import forms
 
 CLUSTER = "local-cluster[2,1,1024]"
 COPY, MARKER = "someones-fat.jar", "org/apache/parquet/column/ColumnDescriptor.class"

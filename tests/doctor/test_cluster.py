@@ -9,9 +9,9 @@ import pytest
 
 import pme_parquet as pme
 from tests.doctor.cluster_job import COPY
-from tests.support.judging import assert_each_says_what_to_do, named, not_ok
 from tests.support.kms.cluster_places import TOKEN, Places, start, static_keys
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE
+from tests.support.shown import assert_each_says_what_to_do, named, not_ok
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 

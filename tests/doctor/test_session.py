@@ -8,9 +8,9 @@ import pytest
 from pyspark.version import __version__ as pyspark_version
 
 import pme_parquet as pme
-from tests.support.judging import all_of, assert_each_says_what_to_do, named, not_ok
-from tests.support.kms.counting_client import Client
+from tests.support.kms.clients import Client
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE, TEST_KMS, VERSION
+from tests.support.shown import all_of, assert_each_says_what_to_do, named, not_ok
 
 if TYPE_CHECKING:
     from pathlib import Path

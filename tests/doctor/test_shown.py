@@ -11,7 +11,7 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._doctor import checks
 from pme_parquet._spark.connector import Connector, evaluated
-from tests.support.judging import all_of, forms
+from tests.support.shown import all_of, forms
 
 OK = pme.Check("Java", "ok", "17")
 WARNING = pme.Check("RPC", "warning", "not encrypted", "Set it.")

@@ -18,8 +18,7 @@ import pytest
 import pme_parquet as pme
 from tests.support import java
 from tests.support.canary import find_canaries
-from tests.support.kms.static_keys import write_keys
-from tests.support.session import NEWEST, ROOT, SPARK_VERSION
+from tests.support.session import NEWEST, ROOT, SPARK_VERSION, write_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,9 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.support.kms.static_keys import write_keys
 from tests.support.metastore import Statements, said
-from tests.support.session import EXTENSION, ROOT, builder, session_settings, without_processes
+from tests.support.session import EXTENSION, ROOT, builder, session_settings, without_processes, write_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable

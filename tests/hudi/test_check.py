@@ -11,8 +11,9 @@ import pytest
 
 import pme_parquet as pme
 from tests.support.commands import run
-from tests.support.delta import written
 from tests.support.expect import refused
+from tests.support.interop import arrow_files
+from tests.support.interop.modes import GCM, Mode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +42,12 @@ def properties(table: Path, **more: str) -> None:
     put(table, ".hoodie/hoodie.properties", "\n".join(f"{name}={value}" for name, value in lines.items()).encode())
 
 
+def encrypted(file: Path, *, uniform: bool = False, plaintext_footer: bool = False) -> None:
+    """Write a row whose column ``ssn`` has a key of its own, or all of whose columns have one key."""
+    mode = Mode(uniform, plaintext_footer, GCM, 128, external=False, double_wrapping=True)
+    arrow_files.write(pa.table({"id": ["0"], "ssn": ["CANARY"]}), file, mode, columns={"pii": ["ssn"]})
+
+
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     """Return a table in which only values of partitions are readable."""
@@ -51,7 +58,7 @@ def table(tmp_path: Path) -> Path:
     put(tmp_path, ".hoodie/metadata/files/a.hfile", b"DATABLK*")
     put(tmp_path, f"{DIRECTORY}/.hoodie_partition_metadata", b"#partition metadata")
     put(tmp_path, f"{DIRECTORY}/.a.parquet.crc", b"crc\x00" + bytes(4))
-    written.encrypted(tmp_path / DIRECTORY, "a.parquet", "CANARY", uniform=True)
+    encrypted(tmp_path / DIRECTORY / "a.parquet", uniform=True)
     return tmp_path
 
 
@@ -77,7 +84,7 @@ def test_without_names_all_columns_are_protected(table: Path) -> None:
 
 def test_columns_are_those_that_readable_footers_show(table: Path) -> None:
     (table / DATA).unlink()
-    written.encrypted(table, "b.parquet", "CANARY", plaintext_footer=True)
+    encrypted(table / "b.parquet", plaintext_footer=True)
     found = pme.hudi.check(table)
     assert found.columns == ("ssn",)
     assert kinds(found) == []

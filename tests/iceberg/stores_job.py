@@ -15,7 +15,7 @@ import pme_parquet as pme
 import pme_parquet.iceberg
 from tests.iceberg.iceberg_job import ENCRYPTED, KEY, OURS, OWN, attempt, session
 from tests.iceberg.iceberg_tables import Job
-from tests.support.storage.lake import Lake, copy_from
+from tests.support.storage import Lake, copy_from
 
 
 class InStore(Job):

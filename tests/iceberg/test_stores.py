@@ -11,7 +11,7 @@ import pytest
 from tests.iceberg import iceberg_job, stores_job
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
-from tests.support.storage import lakes, s3a
+from tests.support.storage import hdfs, s3
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,8 @@ def done(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Any]]:
     """Return what came of the job."""
-    in_hdfs = partial(lakes.in_hdfs, spark, tmp_path_factory.mktemp("store"))
-    with in_hdfs() if request.param == "hdfs" else lakes.in_s3(s3a.OF_SPARK_4_1) as lake:
+    in_hdfs = partial(hdfs.lake, spark, tmp_path_factory.mktemp("store"))
+    with in_hdfs() if request.param == "hdfs" else s3.lake(s3.OF_SPARK_4_1) as lake:
         work = tmp_path_factory.mktemp("iceberg")
         yield result_of(stores_job, str(work), lake.text, *VERSIONS, patience=PATIENCE)
 

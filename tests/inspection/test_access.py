@@ -11,7 +11,7 @@ from pme_parquet._cli.looking import inspect
 from pme_parquet._cli.options import storage_options
 from tests.support.commands import run
 from tests.support.expect import assert_no_secret, refused
-from tests.support.files.tails import encrypted
+from tests.support.files.handmade import encrypted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.support.commands import run
-from tests.support.files.tails import column, encrypted, readable
+from tests.support.files.handmade import column, encrypted, readable
 
 if TYPE_CHECKING:
     from pathlib import Path

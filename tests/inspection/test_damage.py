@@ -12,8 +12,8 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._inspect import footers, material
 from tests.support.files import thrift
-from tests.support.files.tails import beside, column, encrypted, framed, gcm, readable, reference
-from tests.support.files.tails import material as key_material
+from tests.support.files.handmade import beside, column, encrypted, framed, gcm, readable, reference
+from tests.support.files.handmade import material as key_material
 from tests.support.files.thrift import BINARY, I64, LIST, STRUCT, Field
 
 if TYPE_CHECKING:

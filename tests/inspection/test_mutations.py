@@ -20,8 +20,8 @@ from pme_parquet._inspect.footers import MAX_FOOTER_BYTES
 from pme_parquet._inspect.material import MAX_FILE_BYTES
 from tests.support import mutated_job
 from tests.support.files import mutations, thrift
-from tests.support.files.tails import column, encrypted, entries, framed, material, readable, reference
-from tests.support.interop import arrow_kms
+from tests.support.files.handmade import column, encrypted, entries, framed, material, readable, reference
+from tests.support.interop import arrow_files
 from tests.support.interop.modes import MODES
 from tests.support.interop.samples import arrow_frame
 from tests.support.session import ROOT
@@ -52,7 +52,7 @@ def originals(directory: Path) -> list[Original]:
     """Return files of every kind: Apache's, PyArrow's in every mode, and some made by hand."""
     paths = [path for path in (ROOT / "tests/data/parquet-testing").rglob("*") if ".parquet" in path.name]
     for mode in MODES:
-        arrow_kms.write(arrow_frame(), directory / f"{mode}.parquet", mode)
+        arrow_files.write(arrow_frame(), directory / f"{mode}.parquet", mode)
     paths += sorted(directory.glob("*.parquet"))
     found = [Original(path.read_bytes(), beside(path)) for path in sorted(paths) if not path.name.startswith("_")]
     by_hand = readable([column(b"a", key=reference("columnKey0")), column(b"b", footer_key=True)], signed=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from thrift.protocol.TCompactProtocol import TCompactProtocol
@@ -12,13 +12,13 @@ from thrift.transport.TTransport import TMemoryBuffer
 import pme_parquet as pme
 from pme_parquet._inspect.names import Names
 from pme_parquet._inspect.thrift import parse
-from tests.support.interop.schemas import write
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
 
 # Lists and maps in all their forms, and names that need backticks.
 SCHEMAS = {
@@ -91,3 +91,26 @@ def test_a_schema_of_any_depth_is_read_in_bounds() -> None:
     names = Names()
     parse(buffer.getvalue(), {2: names.field})
     assert names.of([b"b.c", b"d"]) == "`b.c`.d"
+
+
+PROPERTIES = {
+    "parquet.crypto.factory.class": "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory",
+    "parquet.encryption.kms.client.class": TEST_KMS,
+    "parquet.encryption.uniform.key": "footer",
+    "parquet.encryption.plaintext.footer": "true",
+}
+
+
+def write(spark: SparkSession, target: Path, schema: str) -> None:
+    """Write one file of one row without values with parquet-java's own writer."""
+    jvm: Any = spark._jvm
+    parquet = jvm.org.apache.parquet
+    conf = jvm.org.apache.hadoop.conf.Configuration()
+    for name, value in PROPERTIES.items():
+        conf.set(name, value)
+    message = parquet.schema.MessageTypeParser.parseMessageType(f"message m {{ {schema} }}")
+    path = jvm.org.apache.hadoop.fs.Path(str(target / "part-0.parquet"))
+    builder = parquet.hadoop.example.ExampleParquetWriter.builder(path).withType(message).withConf(conf)
+    writer = builder.build()
+    writer.write(parquet.example.data.simple.SimpleGroupFactory(message).newGroup())
+    writer.close()

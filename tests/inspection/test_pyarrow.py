@@ -10,7 +10,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.inspection.expect import expect
-from tests.support.interop import arrow_kms
+from tests.support.interop import arrow_files
 from tests.support.interop.modes import MODES, Mode
 from tests.support.interop.samples import ROWS, arrow_frame
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
 def test_key_tools(tmp_path: Path, mode: Mode) -> None:
-    arrow_kms.write(arrow_frame(), tmp_path / "a.parquet", mode)
+    arrow_files.write(arrow_frame(), tmp_path / "a.parquet", mode)
     # PyArrow's key tools ignore plaintext_footer in uniform mode, leave other columns readable, and use 128-bit
     # key-encryption keys.
     footer = "signed" if mode.plaintext_footer and not mode.uniform else "encrypted"

@@ -12,9 +12,8 @@ import s3fs
 
 import pme_parquet as pme
 from tests.support.commands import run
-from tests.support.files import tails
-from tests.support.files.manifests import chain
-from tests.support.files.tails import encrypted, material
+from tests.support.files import handmade
+from tests.support.files.handmade import chain, encrypted, material
 from tests.support.kms.moto_server import Moto
 
 if TYPE_CHECKING:
@@ -30,12 +29,12 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("local") / "people"
     for name, content in {
         "day=1/a.parquet": encrypted(material("pii")),
-        "day=1/b.parquet": tails.readable([tails.column(b"x")]),
-        "day=2/c.parquet": encrypted(tails.reference("footerKey")),
+        "day=1/b.parquet": handmade.readable([handmade.column(b"x")]),
+        "day=2/c.parquet": encrypted(handmade.reference("footerKey")),
     }.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)
         (path / name).write_bytes(content)
-    tails.beside(path / "day=2/c.parquet", footerKey="pay")
+    handmade.beside(path / "day=2/c.parquet", footerKey="pay")
     chain(path / "_pme_snapshots", 2)
     return path
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.support.files.tails import column, encrypted, gcm, kek_id, material, readable
-from tests.support.judging import forms
+from tests.support.files.handmade import column, encrypted, gcm, kek_id, material, readable
+from tests.support.shown import forms
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,18 +13,7 @@ import pme_parquet as pme
 from pme_parquet import _storage
 from pme_parquet._snapshots.listing import below
 from tests.support.commands import run
-from tests.support.files.manifests import (
-    HMAC,
-    INDEX,
-    chain,
-    content,
-    digest,
-    index,
-    indexed,
-    manifest,
-    put,
-)
-from tests.support.files.tails import encrypted
+from tests.support.files.handmade import HMAC, INDEX, chain, content, digest, encrypted, index, indexed, manifest, put
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from fsspec.registry import _registry
 
 import pme_parquet as pme
 from pme_parquet._inspect.footers import FIRST_READ_BYTES
-from tests.support.files import tails
-from tests.support.files.tails import column, encrypted, material, readable, reference
+from tests.support.files import handmade
+from tests.support.files.handmade import column, encrypted, material, readable, reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def test_a_table_behind_a_url(storage: Recorded, scheme: str) -> None:
 
 def test_a_file_behind_a_url_with_external_key_material(storage: Recorded) -> None:
     put(storage, "/bucket/t/a.parquet", encrypted(reference("footerKey")))
-    put(storage, "/bucket/t/_KEY_MATERIAL_FOR_a.parquet.json", tails.entries(footerKey=material("footer").decode()))
+    put(storage, "/bucket/t/_KEY_MATERIAL_FOR_a.parquet.json", handmade.entries(footerKey=material("footer").decode()))
     report = pme.inspect("s3://bucket/t/a.parquet")
     assert (report.findings, [file.file for file in report.files]) == ((), ["a.parquet"])
     put(storage, "/bucket/t/b.parquet", encrypted(reference("footerKey")))

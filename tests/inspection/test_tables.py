@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.support.files import tails
-from tests.support.files.tails import encrypted, material
+from tests.support.files import handmade
+from tests.support.files.handmade import encrypted, material
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,9 +46,9 @@ def test_a_hidden_file_that_is_asked_for_is_shown(tmp_path: Path) -> None:
 def test_drift_is_described_in_sentences_and_groups(tmp_path: Path) -> None:
     for number in range(300):
         key = "pii-2024" if number % 25 == 0 else "pii"
-        put(tmp_path, f"part-{number:03}", encrypted(material(key, keyEncryptionKeyID=tails.kek_id(number))))
+        put(tmp_path, f"part-{number:03}", encrypted(material(key, keyEncryptionKeyID=handmade.kek_id(number))))
     for number in range(3):
-        put(tmp_path, f"late-{number}", tails.readable([tails.column(b"a")]))
+        put(tmp_path, f"late-{number}", handmade.readable([handmade.column(b"a")]))
     report = pme.inspect(tmp_path)
     assert report.drift == (
         "3 of 303 files are plaintext",
@@ -69,10 +69,14 @@ def test_drift_is_described_in_sentences_and_groups(tmp_path: Path) -> None:
 
 def test_drift_of_columns_algorithms_prefixes_and_lengths(tmp_path: Path) -> None:
     own = {"signed": True}
-    put(tmp_path, "a", tails.readable([tails.column(b"x", key=material("pii"))], **own))
-    put(tmp_path, "b", tails.readable([tails.column(b"x", key=material("pii"))], **own))
-    put(tmp_path, "c", tails.readable([tails.column(b"x", key=material("pay", wrappedDEK=tails.WRAPPED[32]))], **own))
-    put(tmp_path, "d", encrypted(b"footer", algorithm=tails.gcm(prefix=b"t")))
+    put(tmp_path, "a", handmade.readable([handmade.column(b"x", key=material("pii"))], **own))
+    put(tmp_path, "b", handmade.readable([handmade.column(b"x", key=material("pii"))], **own))
+    put(
+        tmp_path,
+        "c",
+        handmade.readable([handmade.column(b"x", key=material("pay", wrappedDEK=handmade.WRAPPED[32]))], **own),
+    )
+    put(tmp_path, "d", encrypted(b"footer", algorithm=handmade.gcm(prefix=b"t")))
     assert pme.inspect(tmp_path).drift == (
         "1 of 4 files has an AAD prefix in the file",
         "1 of 4 files has an encrypted footer",
@@ -85,9 +89,9 @@ def test_drift_of_columns_algorithms_prefixes_and_lengths(tmp_path: Path) -> Non
 
 def test_a_column_that_some_files_leave_readable_is_reported(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
-        second = tails.column(b"y") if name == "b" else tails.column(b"y", key=material("pii"))
-        columns = [tails.column(b"x", key=material("pii")), second, tails.column(b"z")]
-        put(tmp_path, name, tails.readable(columns, signed=True))
+        second = handmade.column(b"y") if name == "b" else handmade.column(b"y", key=material("pii"))
+        columns = [handmade.column(b"x", key=material("pii")), second, handmade.column(b"z")]
+        put(tmp_path, name, handmade.readable(columns, signed=True))
     assert pme.inspect(tmp_path).drift == ("1 of 3 files leaves column 'y' readable",)
 
 
@@ -96,10 +100,10 @@ def test_letter_case_hides_no_column_that_some_files_leave_readable(tmp_path: Pa
         put(
             tmp_path,
             name,
-            tails.readable([tails.column(b"salary", key=material("pii")), tails.column(b"z")], signed=True),
+            handmade.readable([handmade.column(b"salary", key=material("pii")), handmade.column(b"z")], signed=True),
         )
-    protected = tails.column(b"z", key=material("pii"))
-    put(tmp_path, "c", tails.readable([tails.column(b"SALARY"), protected], signed=True))
+    protected = handmade.column(b"z", key=material("pii"))
+    put(tmp_path, "c", handmade.readable([handmade.column(b"SALARY"), protected], signed=True))
     assert "1 of 3 files leaves column 'salary' readable" in pme.inspect(tmp_path).drift
 
 
@@ -116,15 +120,15 @@ def test_drift_of_wrapping_and_of_where_key_material_is(tmp_path: Path) -> None:
 
 def test_similar_files_have_no_drift_and_a_plaintext_table_has_no_finding(tmp_path: Path) -> None:
     for name in "ab":
-        put(tmp_path, name, tails.readable([tails.column(b"x")]))
+        put(tmp_path, name, handmade.readable([handmade.column(b"x")]))
     report = pme.inspect(tmp_path)
     assert (report.drift, report.findings) == ((), ())
     assert [group.files for group in report.groups] == [2]
 
 
 def test_keys_next_to_a_file_in_a_partition(tmp_path: Path) -> None:
-    file = put(tmp_path, "day=1/a.parquet", encrypted(tails.reference("footerKey")))
-    tails.beside(file, footerKey=material("footer").decode(), columnKey0=material("pii").decode())
+    file = put(tmp_path, "day=1/a.parquet", encrypted(handmade.reference("footerKey")))
+    handmade.beside(file, footerKey=material("footer").decode(), columnKey0=material("pii").decode())
     report = pme.inspect(tmp_path)
     [found] = report.files
     assert report.findings == ()

@@ -9,8 +9,8 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._display.content import Table, elided, fit
 from pme_parquet._display.words import Grouped, by_cause
-from tests.support.files.tails import column, encrypted, material, readable
-from tests.support.judging import on_screen
+from tests.support.files.handmade import column, encrypted, material, readable
+from tests.support.shown import on_screen
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,8 +15,7 @@ import pme_parquet as pme
 from tests.support.canary import data_files
 from tests.support.expect import refused
 from tests.support.files.anatomy import Anatomy
-from tests.support.interop.cells import Table, arrow_table, ordered, spark_table
-from tests.support.interop.samples import MAPS, arrow_frame, spark_frame
+from tests.support.interop.samples import MAPS, Table, arrow_frame, arrow_table, ordered, spark_frame, spark_table
 
 if TYPE_CHECKING:
     from pathlib import Path

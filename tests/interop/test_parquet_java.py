@@ -9,9 +9,8 @@ import pytest
 from tests.support.canary import data_files
 from tests.support.expect import refused
 from tests.support.interop import modes
-from tests.support.interop.cells import Table, spark_table
 from tests.support.interop.modes import FACTORY, MODES, Mode
-from tests.support.interop.samples import MAPS, spark_frame
+from tests.support.interop.samples import MAPS, Table, spark_frame, spark_table
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

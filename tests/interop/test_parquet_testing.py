@@ -14,7 +14,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.support.expect import refused
-from tests.support.interop.cells import Table, arrow_table, spark_table
+from tests.support.interop.samples import Table, arrow_table, spark_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

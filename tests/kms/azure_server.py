@@ -19,10 +19,10 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap, aes_key_wrap
 
 import pme_parquet as pme
+from tests.kms.access import KEYS, secret
+from tests.kms.answers import Answer, RefusalError
 from tests.kms.azure_signing import VaultSigningKey, encoded
 from tests.kms.cloud_server import CloudServer, Request, User
-from tests.support.kms.access import KEYS, secret
-from tests.support.kms.answers import Answer, RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

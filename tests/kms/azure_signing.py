@@ -12,10 +12,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, decode_ds
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tests.support.kms.answers import RefusalError
+from tests.kms.answers import RefusalError
 
 if TYPE_CHECKING:
-    from tests.support.kms.answers import Answer
+    from tests.kms.answers import Answer
 
 CURVES: dict[str, tuple[ec.EllipticCurve, int]] = {
     "P-256": (ec.SECP256R1(), 32),

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.support.kms.answers import Answer, RefusalError
-from tests.support.kms.loopback import FaultyServer
+from tests.kms.answers import Answer, RefusalError
+from tests.kms.loopback import FaultyServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     import pme_parquet as pme
-    from tests.support.kms.loopback import Arrived, Fault
+    from tests.kms.loopback import Arrived, Fault
 
 BEARER = "Bearer "
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
+from tests.kms.access import COLUMNS, FOOTER, KEYS
 from tests.kms.azure_server import AzureServer
 from tests.kms.gcp_server import GcpServer
-from tests.support.kms.access import COLUMNS, FOOTER, KEYS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,16 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
-from tests.support.errors import DONE, condition
-from tests.support.expect import save
-from tests.support.kms.access import read, rows
+from tests.kms.access import read, rows
+from tests.kms.heaps import HeapSearch
+from tests.kms.ui import UI, UI_OF_EXECUTORS, UI_OF_QUERIES
+from tests.support.expect import DONE, condition, save
+from tests.support.kms.clients import Client
 from tests.support.kms.cluster_places import KEYS_VARIABLE, TOKEN_VARIABLE, Places
 from tests.support.kms.counting import Log, Table, encryption, frame
-from tests.support.kms.counting_client import Client
-from tests.support.kms.heaps import HeapSearch
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
 from tests.support.source import FORMAT, plan
-from tests.support.ui import UI, UI_OF_EXECUTORS, UI_OF_QUERIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

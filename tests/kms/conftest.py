@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kms import aws as of_aws
 from tests.kms import clouds
 from tests.kms import tokens as tokens_of
+from tests.kms.access import KEYS, by_token, encryption
+from tests.kms.aws_server import AwsServer
+from tests.kms.real_vault import RealVault, is_given
+from tests.kms.transit_key import TransitKey
+from tests.kms.transit_server import TransitServer
 from tests.support.expect import save
-from tests.support.kms import aws as of_aws
-from tests.support.kms import counting
-from tests.support.kms.access import KEYS, by_token, encryption
-from tests.support.kms.aws_server import AwsServer
+from tests.support.kms import cluster_places, counting
 from tests.support.kms.certificates import Authority
 from tests.support.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, running
 from tests.support.kms.moto_server import Moto
-from tests.support.kms.transit_server import TransitServer
-from tests.support.kms.vaults import held, real, server, vault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,15 +30,55 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     import pme_parquet as pme
+    from tests.kms.access import Transit
     from tests.kms.cloud_server import CloudServer
     from tests.kms.tokens import Tokens
-    from tests.support.kms.transit_key import TransitKey
+    from tests.support.kms.cluster_places import Cluster
     from tests.support.source import Conf
-
-__all__ = ["held", "real", "server", "vault"]
 
 SCHEMA = "id bigint, ssn string, salary double"
 ROWS = [(number, f"ssn-{number}", number * 0.5) for number in range(20)]
+
+
+@pytest.fixture(scope="session")
+def held() -> dict[str, TransitKey]:
+    """Return the keys of the fakes, each with its own copy of the list."""
+    return {name: TransitKey() for name in KEYS}
+
+
+@pytest.fixture
+def server(held: dict[str, TransitKey]) -> Iterator[TransitServer]:
+    """Return a fake Vault with the keys ``footer``, ``pii`` and ``pay``."""
+    if is_given():
+        pytest.skip("needs the fake Vault, which can be made to fail and tells what it was asked")
+    with TransitServer(keys=held) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def real() -> Iterator[RealVault | None]:
+    """Return a mount of the real Vault, if one is given."""
+    if not is_given():
+        yield None
+        return
+    with RealVault() as made:
+        made.create(*KEYS)
+        yield made
+
+
+@pytest.fixture
+def vault(real: RealVault | None, request: pytest.FixtureRequest) -> Transit:
+    """Return the real Vault if one is given, or else a fake one."""
+    if real is not None:
+        return real
+    made: TransitServer = request.getfixturevalue("server")
+    return made
+
+
+@pytest.fixture(scope="session")
+def two_executors(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+    """Return the job that has run on executors in processes of their own, whose network is not encrypted."""
+    return cluster_places.run(tmp_path_factory.mktemp("cluster"), 2, 1024)
 
 
 @pytest.fixture(scope="session")

@@ -21,10 +21,10 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import pme_parquet as pme
+from tests.kms.access import KEYS, secret
+from tests.kms.answers import Answer, RefusalError
 from tests.kms.cloud_server import CloudServer, Request, User
 from tests.kms.gcp_signing import DISABLED, NO_PURPOSE, GcpSigningKey, crc32c, refusal
-from tests.support.kms.access import KEYS, secret
-from tests.support.kms.answers import Answer, RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

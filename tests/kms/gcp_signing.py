@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from tests.support.kms.answers import Answer, RefusalError
+from tests.kms.answers import Answer, RefusalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import KEYS as VAULT_KEYS
+from tests.kms.access import by_token, read, rows
+from tests.kms.aws import CREDENTIALS, FOOTER, KEYS, PAY, PII, REGION, USER, access, encryption, properties
 from tests.support.expect import refused, save
-from tests.support.kms.access import KEYS as VAULT_KEYS
-from tests.support.kms.access import by_token, read, rows
-from tests.support.kms.aws import CREDENTIALS, FOOTER, KEYS, PAY, PII, REGION, USER, access, encryption, properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.kms.aws_server import AwsServer
-    from tests.support.kms.transit_server import TransitServer
+    from tests.kms.aws_server import AwsServer
+    from tests.kms.transit_server import TransitServer
 
 CLIENT = "io.pmeparquet.kms.aws.AwsKmsClient"
 CONTEXT = {"team": "payroll", "stage": "tests"}

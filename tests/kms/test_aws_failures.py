@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import read, rows
+from tests.kms.answers import Answer
+from tests.kms.aws import CREDENTIALS, FOOTER, PII, access, encryption, properties
+from tests.kms.aws_server import aws_error
 from tests.support.expect import refused, save
-from tests.support.kms.access import read, rows
-from tests.support.kms.answers import Answer
-from tests.support.kms.aws import CREDENTIALS, FOOTER, PII, access, encryption, properties
-from tests.support.kms.aws_server import aws_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.kms.aws_server import AwsServer
+    from tests.kms.aws_server import AwsServer
     from tests.support.source import Conf
 
 pytestmark = pytest.mark.nightly

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import FOOTER, KEYS, read, rows, secret
+from tests.kms.aws import properties
 from tests.kms.azure_server import APP_HEADER, APP_SERVICE, IMDS, TENANT, AzureServer, VaultKey, forbidden
+from tests.kms.material import bend_material
 from tests.support.expect import refused, save, untouched
 from tests.support.files.key_material import materials
-from tests.support.kms.access import FOOTER, KEYS, read, rows, secret
-from tests.support.kms.aws import properties
-from tests.support.kms.bend import bend_material
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,12 +8,11 @@ from uuid import uuid4
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import FOOTER, KEYS, PAY, PII, read, rows
 from tests.kms.clouds import SERVERS, encryption, reading
+from tests.kms.material import bend_material
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
-from tests.support.errors import DONE, outcome
-from tests.support.expect import refused, save, untouched
-from tests.support.kms.access import FOOTER, KEYS, PAY, PII, read, rows
-from tests.support.kms.bend import bend_material
+from tests.support.expect import DONE, outcome, refused, save, untouched
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.kms.cluster_job import ALL, FILES, PAUSE, TABLES, WAYS
-from tests.support.errors import DONE
+from tests.support.expect import DONE
 from tests.support.files.key_material import data_keys, spellings
 from tests.support.kms.cluster_places import STATIC, TOKEN, Cluster, run
 from tests.support.kms.counting import FOOTER, column_keys, masters

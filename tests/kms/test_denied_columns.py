@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from pyspark.sql import functions as f
 
+from tests.kms.access import by_token, encryption
+from tests.kms.denied import REFUSED, content, masked, options, read, rows, write
 from tests.support.expect import refused, save
-from tests.support.kms.access import by_token, encryption
-from tests.support.kms.denied import REFUSED, Guarded, content, masked, options, read, rows, write
+from tests.support.kms.clients import Guarded
+from tests.support.logs import warnings
 from tests.support.session import SPARK_VERSION
 from tests.support.source import FORMAT
-from tests.support.warnings import warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.kms.access import Transit
+    from tests.kms.access import Transit
 
 
 @pytest.mark.each_spark

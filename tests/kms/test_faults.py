@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms import answers
+from tests.kms.access import by_token, encryption, read, rows
+from tests.kms.answers import Answer
+from tests.kms.loopback import DROPPED, Fault
 from tests.support.canary import files_under
 from tests.support.expect import refused, save
-from tests.support.kms import answers
-from tests.support.kms.access import by_token, encryption, read, rows
-from tests.support.kms.answers import Answer
-from tests.support.kms.loopback import DROPPED, Fault
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.kms.transit_server import TransitServer
+    from tests.kms.transit_server import TransitServer
 
 SOON = {"kms.timeoutSeconds": "1"}
 MOST_ATTEMPTS = 6

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import FOOTER, KEYS, PII, read, rows, secret
+from tests.kms.answers import Answer
+from tests.kms.aws import properties
 from tests.kms.gcp_server import RING, GcpServer, permission_denied, reason
 from tests.kms.gcp_signing import crc32c
 from tests.support.expect import refused, save, untouched
-from tests.support.kms.access import FOOTER, KEYS, PII, read, rows, secret
-from tests.support.kms.answers import Answer
-from tests.support.kms.aws import properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

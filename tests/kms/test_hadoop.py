@@ -9,11 +9,10 @@ from uuid import uuid4
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import COLUMNS, FOOTER, KEYS, read, rows
+from tests.kms.material import bend_material
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
-from tests.support.errors import DONE, outcome
-from tests.support.expect import refused, save
-from tests.support.kms.access import COLUMNS, FOOTER, KEYS, read, rows
-from tests.support.kms.bend import bend_material
+from tests.support.expect import DONE, outcome, refused, save
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import COLUMNS, FOOTER, PII, read, rows
+from tests.kms.material import bend_material
 from tests.support import java
 from tests.support.canary import assert_encrypted_footers
 from tests.support.expect import refused, save, untouched
-from tests.support.kms.access import COLUMNS, FOOTER, PII, read, rows
-from tests.support.kms.bend import bend_material
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

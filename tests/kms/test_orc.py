@@ -11,13 +11,13 @@ from uuid import uuid4
 import pytest
 
 import pme_parquet as pme
+from tests.kms import aws as of_aws
+from tests.kms.access import COLUMNS, KEYS, PAY, PII, by_token
+from tests.kms.material import bend_material
 from tests.support import encrypted_orc as orc
 from tests.support.encrypted_orc import read, rows, save
 from tests.support.expect import refused, untouched
-from tests.support.interop.arrow_kms import LocalKms
-from tests.support.kms import aws as of_aws
-from tests.support.kms.access import COLUMNS, KEYS, PAY, PII, by_token
-from tests.support.kms.bend import bend_material
+from tests.support.interop.arrow_files import LocalKms
 from tests.support.kms.counting import log
 from tests.support.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, copy_keys, running
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.kms.access import Transit
-    from tests.support.kms.aws_server import AwsServer
-    from tests.support.kms.transit_key import TransitKey
+    from tests.kms.access import Transit
+    from tests.kms.aws_server import AwsServer
+    from tests.kms.transit_key import TransitKey
 
 FILES = 200
 COLUMN_KEYS = orc.text(COLUMNS)

@@ -11,12 +11,12 @@ import pytest
 
 import pme_parquet as pme
 from tests.kms import tokens as tokens_of
+from tests.kms.access import COLUMNS, KEYS, PAY, PII
 from tests.support import encrypted_orc as orc
 from tests.support.encrypted_orc import read, rows, save
 from tests.support.expect import refused, untouched
-from tests.support.kms.access import COLUMNS, KEYS, PAY, PII
+from tests.support.kms.clients import Client
 from tests.support.kms.counting import log
-from tests.support.kms.counting_client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 from tests.kms import tokens as tokens_of
+from tests.kms.access import COLUMNS, FOOTER, read, rows
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.expect import refused, save, untouched
-from tests.support.kms.access import COLUMNS, FOOTER, read, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

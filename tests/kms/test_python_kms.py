@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import read, rows
 from tests.support.canary import assert_encrypted_footers, data_files
 from tests.support.expect import refused, save
-from tests.support.interop import arrow_kms, modes
-from tests.support.interop.cells import arrow_table, spark_table
+from tests.support.interop import arrow_files, modes
 from tests.support.interop.modes import MODES
-from tests.support.interop.samples import MAPS, arrow_frame, spark_frame
-from tests.support.kms.access import read, rows
+from tests.support.interop.samples import MAPS, arrow_frame, arrow_table, spark_frame, spark_table
+from tests.support.kms.clients import Client
 from tests.support.kms.counting import FOOTER, column_keys, encryption, frame
-from tests.support.kms.counting_client import Client
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -141,9 +140,9 @@ def test_pyarrow_and_parquet_java_read_what_it_wrote_and_it_reads_what_they_wrot
     kms = pme.PythonKms(Client()).options()
     spark_frame(spark).write.format("pme-parquet").options(**modes.our_options(mode, "") | kms).save(target)
     [file] = data_files(target)
-    assert arrow_table(arrow_kms.read(file, external=mode.external)) == expected
+    assert arrow_table(arrow_files.read(file, external=mode.external)) == expected
     assert spark_table(spark.read.options(**JAVA).parquet(target), maps=MAPS) == expected
-    arrow_kms.write(arrow_frame(), tmp_path / "arrow.parquet", mode)
+    arrow_files.write(arrow_frame(), tmp_path / "arrow.parquet", mode)
     ours = read(spark, str(tmp_path / "arrow.parquet"), kms | {"algorithm": mode.algorithm})
     assert spark_table(ours, maps=MAPS) == expected
 

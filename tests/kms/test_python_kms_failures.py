@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import read
 from tests.support.expect import refused, save, untouched
-from tests.support.kms.access import read
+from tests.support.kms.clients import Client
 from tests.support.kms.counting import encryption, frame
-from tests.support.kms.counting_client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import read, rows
 from tests.support.expect import refused, save
-from tests.support.kms.access import read, rows
+from tests.support.kms.clients import Client
 from tests.support.kms.counting import FOOTER, column_keys, encryption, frame
-from tests.support.kms.counting_client import Client
 from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import read, rows
 from tests.support.expect import save
-from tests.support.kms.access import read, rows
+from tests.support.kms.clients import Client
 from tests.support.kms.counting import FOOTER, frame
-from tests.support.kms.counting_client import Client
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.kms.access import read
+from tests.kms.access import read
 from tests.support.kms.counting import FOOTER, Table, column_keys, encryption, frame, linked, log, written
 
 if TYPE_CHECKING:

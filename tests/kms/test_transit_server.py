@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.kms import answers
+from tests.kms import answers
+from tests.kms.loopback import DROPPED, Fault
+from tests.kms.transit_key import TransitKey
+from tests.kms.transit_server import TransitServer
 from tests.support.kms.certificates import Authority
-from tests.support.kms.loopback import DROPPED, Fault
-from tests.support.kms.transit_key import TransitKey
-from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.kms.answers import Answer
+    from tests.kms.answers import Answer
 
 PLAIN = b64encode(b"a data key").decode()
 WORDS = {"plaintext": PLAIN}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.kms.access import KEYS, by_token, encryption, read, rows
+from tests.kms.material import bend_material
+from tests.kms.transit_server import TransitServer
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries, data_files
 from tests.support.expect import save
-from tests.support.kms.access import KEYS, by_token, encryption, read, rows
-from tests.support.kms.bend import bend_material
-from tests.support.kms.transit_server import TransitServer
-from tests.support.warnings import warnings
+from tests.support.logs import warnings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.kms.access import Transit
+    from tests.kms.access import Transit
 
 
 def test_a_table_is_written_and_read_through_vault(

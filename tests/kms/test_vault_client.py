@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.errors import DONE, outcome
-from tests.support.expect import save
-from tests.support.kms.access import FOOTER, KEYS, PAY, by_token, encryption, rows
-from tests.support.kms.bend import bend_material
-from tests.support.kms.transit_server import TransitServer
+from tests.kms.access import FOOTER, KEYS, PAY, by_token, encryption, rows
+from tests.kms.material import bend_material
+from tests.kms.transit_server import TransitServer
+from tests.support.expect import DONE, outcome, save
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms import answers
+from tests.kms.access import FOOTER, PAY, PII, by_token, encryption, place, read, rows, secret
+from tests.kms.loopback import Fault
+from tests.kms.material import bend_material
+from tests.kms.transit_key import TransitKey
+from tests.kms.vault_state import LOOK_UP
 from tests.support.canary import data_files
 from tests.support.expect import refused, save, untouched
-from tests.support.kms import answers
-from tests.support.kms.access import FOOTER, PAY, PII, by_token, encryption, place, read, rows, secret
-from tests.support.kms.bend import bend_material
-from tests.support.kms.loopback import Fault
-from tests.support.kms.transit_key import TransitKey
-from tests.support.kms.vault_state import LOOK_UP
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.kms.transit_server import TransitServer
+    from tests.kms.transit_server import TransitServer
 
 pytestmark = pytest.mark.nightly
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kms.access import FOOTER, KEYS, PAY, PII, by_token, encryption, read, rows
+from tests.kms.transit_key import TransitKey
+from tests.kms.transit_server import TransitServer
 from tests.support.expect import refused, save
-from tests.support.kms.access import FOOTER, KEYS, PAY, PII, by_token, encryption, read, rows
-from tests.support.kms.transit_key import TransitKey
-from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.support.expect import refused, save, untouched
-from tests.support.kms.access import (
+from tests.kms.access import (
     APPROLE,
     FOOTER,
     JWT,
@@ -22,14 +21,15 @@ from tests.support.kms.access import (
     read,
     rows,
 )
+from tests.support.expect import refused, save, untouched
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.kms.access import Transit
-    from tests.support.kms.transit_server import TransitServer
+    from tests.kms.access import Transit
+    from tests.kms.transit_server import TransitServer
 
 pytestmark = pytest.mark.nightly
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import KEYS, encryption, read, rows, secret
+from tests.kms.transit_server import TransitServer
 from tests.support.expect import refused, save, untouched
-from tests.support.kms.access import KEYS, encryption, read, rows, secret
 from tests.support.kms.certificates import Authority
-from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.kms.transit_key import TransitKey
+    from tests.kms.transit_key import TransitKey
 
 pytestmark = pytest.mark.nightly
 

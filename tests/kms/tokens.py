@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import KEYS, secret
 from tests.support.java import java
-from tests.support.kms.access import KEYS, secret
 from tests.support.session import SOFTHSM_CONF
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""No way of writing leaves a byte of a protected column readable, and no output shows a secret."""
+"""No way of writing leaves a byte of a protected column readable. `tests/kms` searches output and heaps for secrets."""

@@ -17,8 +17,8 @@ from tests.leaks.canaries import (
     assert_only_the_open_column_is_readable,
     canaries,
 )
+from tests.leaks.ways import WAYS
 from tests.support.canary import assert_no_canaries, find_canaries
-from tests.support.ways import WAYS
 
 if TYPE_CHECKING:
     from pathlib import Path

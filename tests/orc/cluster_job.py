@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support import encrypted_orc as orc
-from tests.support.errors import innermost_condition, outcome
+from tests.support.expect import innermost_condition, outcome
 from tests.support.kms.cluster_places import Places
 from tests.support.kms.counting import Log, jar
-from tests.support.logged import everything
+from tests.support.logs import everything
 from tests.support.session import builder, session_settings
 from tests.support.source import plan
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 from tests.orc.migrating import Keys
-from tests.support.storage.file_systems import STOPPING, until_halted
+from tests.support.file_systems import STOPPING, until_halted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,9 +10,9 @@ import pytest
 from tests.orc import cluster_job
 from tests.support import encrypted_orc as orc
 from tests.support.canary import files_under
-from tests.support.errors import DONE
+from tests.support.expect import DONE
 from tests.support.files.key_material import spellings
-from tests.support.interop.arrow_kms import LocalKms, master_key
+from tests.support.interop.arrow_files import LocalKms, master_key
 from tests.support.kms.counting import Log
 from tests.support.processes import result_of
 

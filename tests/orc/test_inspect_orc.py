@@ -12,8 +12,8 @@ import pytest
 from pyarrow import orc
 
 import pme_parquet as pme
-from tests.support.files.tails import encrypted, material
-from tests.support.orc import made
+from tests.orc import made
+from tests.support.files.handmade import encrypted, material
 
 if TYPE_CHECKING:
     from pathlib import Path

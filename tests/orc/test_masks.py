@@ -20,9 +20,8 @@ from tests.support.encrypted_orc import (
     save,
     save_by_spark,
 )
-from tests.support.errors import DONE, outcome
-from tests.support.expect import refused, untouched
-from tests.support.warnings import warnings
+from tests.support.expect import DONE, outcome, refused, untouched
+from tests.support.logs import warnings
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,9 +15,8 @@ import pme_parquet as pme
 from tests.orc.migrating import COLUMN_KEYS, RAW, Keys, data_of_first_stripe, empty_file, use_memory_provider, write
 from tests.support.canary import data_files, files_under, find_canaries
 from tests.support.commands import run
-from tests.support.frames import people
+from tests.support.frames import INTERVALS, SIMPLE, people
 from tests.support.source import rows
-from tests.support.values import INTERVALS, SIMPLE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,12 +16,12 @@ import pytest
 import pme_parquet as pme
 from tests.orc.halted_migration import migrate
 from tests.orc.migrating import COLUMN_KEYS, Keys, write
+from tests.support import file_systems
 from tests.support.canary import data_files, find_canaries
+from tests.support.file_systems import NEVER, STOPPING
 from tests.support.frames import people
 from tests.support.processes import assert_halts
 from tests.support.source import rows
-from tests.support.storage import file_systems
-from tests.support.storage.file_systems import NEVER, STOPPING
 
 if TYPE_CHECKING:
     from pathlib import Path

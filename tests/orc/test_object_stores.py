@@ -11,8 +11,8 @@ from tests.orc.migrating import COLUMN_KEYS, Keys
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import s3a
-from tests.support.storage.object_store import ObjectStore
+from tests.support.storage import s3
+from tests.support.storage.s3 import ObjectStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [
-    pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
     pytest.mark.nightly,
 ]
 
@@ -31,8 +31,8 @@ SECRETS = (b"name-", b"ssn-", b"street-", b"tag-")
 
 @pytest.fixture(scope="module")
 def store(spark: SparkSession) -> Iterator[ObjectStore]:
-    s3a.load(spark)
-    with ObjectStore() as made, s3a.configured(spark, made.make(BUCKET)):
+    s3.load(spark)
+    with ObjectStore() as made, s3.configured(spark, made.make(BUCKET)):
         yield made
 
 

@@ -18,23 +18,10 @@ import pme_parquet as pme
 from pme_parquet._orc import codecs
 from pme_parquet._orc.tail import MAX_FOOTER_BYTES
 from pme_parquet._orc.wire import MAX_VALUES, MalformedError, UnknownError
+from tests.orc import made
+from tests.orc.tails import LONG, STRUCT, ZLIB, chunk, footer, framed, key, mask, message, type_of, variant, wide
 from tests.support import mutated_job
 from tests.support.files import mutations
-from tests.support.orc import made
-from tests.support.orc.tails import (
-    LONG,
-    STRUCT,
-    ZLIB,
-    chunk,
-    footer,
-    framed,
-    key,
-    mask,
-    message,
-    type_of,
-    variant,
-    wide,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,7 +9,7 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._orc.encryption import Mask
 from pme_parquet._orc.masks import EVERYTHING, NULLS, of_mask
-from tests.support.orc.tails import LIST, STRING, STRUCT, footer, framed, key, mask, type_of, variant
+from tests.orc.tails import LIST, STRING, STRUCT, footer, framed, key, mask, type_of, variant
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.orc.tools import Tools
 from tests.support import encrypted_orc as orc
 from tests.support.encrypted_orc import MASTERS, NESTED, PAY, PII, TURNED, VECTORIZED, read, rows, save
 from tests.support.expect import refused
 from tests.support.kms import hadoop_server
-from tests.support.orc.tools import Tools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,8 +10,7 @@ import pytest
 
 from tests.support import encrypted_orc as orc
 from tests.support.encrypted_orc import PAY, PII, VECTORIZED, every_decoder, read, rows, save
-from tests.support.errors import DONE, outcome
-from tests.support.expect import refused
+from tests.support.expect import DONE, outcome, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable

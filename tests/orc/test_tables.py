@@ -11,7 +11,7 @@ import pytest
 from tests.support import encrypted_orc as orc
 from tests.support.encrypted_orc import PAY, PII, TURNED, read, rows, save
 from tests.support.expect import refused, untouched
-from tests.support.interop.arrow_kms import LocalKms
+from tests.support.interop.arrow_files import LocalKms
 from tests.support.session import PREFIX, TEST_KMS
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from tests.support.files import anatomy, forge, insiders, thrift
+from tests.support.files import anatomy, forge, thrift
 from tests.support.files.anatomy import Anatomy
 from tests.support.interop import arrow_files
 from tests.support.interop.modes import CTR, GCM
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.support.source import Conf
 
 ROWS = 50
-IS_COMPRESSED = 7
+V2_HEADER, IS_COMPRESSED = 8, 7
 # PyArrow's name for the codec of a file, and the codec of that file's pages.
 CODECS = {"snappy": "snappy", "zstd": "zstd", "gzip": "gzip", "lz4": "lz4_raw"}
 # Each codec, and each algorithm with each reader.
@@ -40,7 +40,7 @@ def with_empty_frame(file: Anatomy, column: str, codec: str) -> bytes:
     frame = pa.compress(b"", codec=codec, asbytes=True)
     sealed = page.seal.seal(page.seal.open(file.bytes_of(page)) + frame)
     fields = forge.put_int(file.parsed(header), anatomy.COMPRESSED_SIZE, len(sealed))
-    fields = insiders.within(insiders.V2_HEADER, compressed)(fields)
+    fields = thrift.put(fields, V2_HEADER, thrift.STRUCT, compressed(thrift.get(fields, V2_HEADER)))
     return forge.with_chunk(file, chunk, header.seal.seal(thrift.write_struct(fields)) + sealed)
 
 
@@ -51,7 +51,7 @@ def test_a_page_of_nulls_with_an_empty_frame_is_read(spark: SparkSession, conf: 
         path = tmp_path / codec / "a.parquet"
         path.parent.mkdir()
         settings: dict[str, Any] = {"data_page_version": "2.0", "use_dictionary": False, "compression": codec}
-        arrow_files.write(rows, path, algorithm=algorithm, **settings)
+        arrow_files.write_layout(rows, path, algorithm=algorithm, **settings)
         path.write_bytes(with_empty_frame(Anatomy(path.read_bytes()), "none", CODECS[codec]))
         options = {"kms": TEST_KMS, "algorithm": CTR, "reader": "pages"}
         with conf({"spark.sql.parquet.enableVectorizedReader": vectorized}):

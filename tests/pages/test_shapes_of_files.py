@@ -12,11 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
-from tests.support.errors import DONE, outcome
+from tests.support.expect import DONE, outcome
 from tests.support.interop import arrow_files
-from tests.support.interop.cells import Table, arrow_table, spark_table
 from tests.support.interop.modes import CTR, GCM
-from tests.support.interop.samples import ARROW_SCHEMA, MAPS, spark_frame
+from tests.support.interop.samples import ARROW_SCHEMA, MAPS, Table, arrow_table, spark_frame, spark_table
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def test_layouts_are_read(
         count = own.pop("rows", ROWS)
         rows = arrow_files.table(count)
         (tmp_path / layout).mkdir()
-        arrow_files.write(rows, tmp_path / layout / "a.parquet", data_page_version=version, **own)
+        arrow_files.write_layout(rows, tmp_path / layout / "a.parquet", data_page_version=version, **own)
         verify = VERIFY if "write_page_checksum" in settings else {}
         # Two conditions for each layout.
         conditions = [CONDITIONS[(number + step) % len(CONDITIONS)] for step in (0, 2)]
@@ -158,7 +157,7 @@ def test_encodings_are_read_where_spark_reads_them(
             **SMALL_PAGES,
         }
         (tmp_path / name).mkdir()
-        arrow_files.write(rows, tmp_path / name / "a.parquet", **settings)
+        arrow_files.write_layout(rows, tmp_path / name / "a.parquet", **settings)
         pq.write_table(rows, tmp_path / f"{name}.parquet", row_group_size=1000, **settings)
         plain = spark.read.parquet(str(tmp_path / f"{name}.parquet"))
         with conf({VECTORIZED: vectorized}):
@@ -177,7 +176,7 @@ def test_brotli_without_its_library_is_reported(spark: SparkSession, tmp_path: P
     for version, reader in (("1.0", "pages"), ("1.0", "spark"), ("2.0", "pages")):
         file = tmp_path / version / "a.parquet"
         file.parent.mkdir(exist_ok=True)
-        arrow_files.write(arrow_files.table(60), file, data_page_version=version, compression="brotli")
+        arrow_files.write_layout(arrow_files.table(60), file, data_page_version=version, compression="brotli")
         with pytest.raises(Exception, match=r"(?i)brotli") as caught:
             read(spark, file.parent, reader).collect()
         assert "damaged" not in str(caught.value).splitlines()[0], "a file is whole whose library is missing"
@@ -192,7 +191,7 @@ def test_no_rows_no_values_and_no_nulls_are_read(
 ) -> None:
     def write(name: str, rows: pa.Table, **settings: Any) -> Path:
         (tmp_path / name).mkdir()
-        arrow_files.write(rows, tmp_path / name / "a.parquet", data_page_version=version, **settings)
+        arrow_files.write_layout(rows, tmp_path / name / "a.parquet", data_page_version=version, **settings)
         return tmp_path / name
 
     with conf({VECTORIZED: vectorized}):
@@ -221,7 +220,7 @@ def test_no_rows_no_values_and_no_nulls_are_read(
 def test_some_columns_under_each_algorithm(spark: SparkSession, tmp_path: Path, algorithm: str, version: str) -> None:
     rows = arrow_files.table(ROWS)
     settings: dict[str, Any] = {"data_page_version": version, "write_page_index": True, **SMALL_PAGES}
-    arrow_files.write(rows, tmp_path / "a.parquet", algorithm, **settings)
+    arrow_files.write_layout(rows, tmp_path / "a.parquet", algorithm, **settings)
     for columns in (["id"], ["id", "tags", "scores", "people"], ["id", "address", "salary", "active"]):
         found = cells(read(spark, tmp_path).select(columns))
         assert found == [{name: row[name] for name in columns} for row in arrow_table(rows)]

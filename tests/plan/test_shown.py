@@ -11,7 +11,7 @@ import pytest
 import pme_parquet as pme
 from tests.support.expect import assert_no_secret
 from tests.support.frames import people
-from tests.support.judging import forms
+from tests.support.shown import forms
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from tests.support.expect import refused
+from tests.support.logs import warnings
 from tests.support.session import SPARK_VERSION
-from tests.support.warnings import warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

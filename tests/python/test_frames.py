@@ -12,8 +12,8 @@ import pme_parquet as pme
 from tests.support.canary import assert_encrypted_footers
 from tests.support.expect import refused
 from tests.support.frames import people
+from tests.support.logs import warnings
 from tests.support.source import rows
-from tests.support.warnings import warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
+from tests.support.file_systems import STOPPING, until_halted
 from tests.support.session import TEST_KMS
-from tests.support.storage.file_systems import STOPPING, until_halted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,12 +13,12 @@ import pme_parquet as pme
 from tests.rekey.copies import left
 from tests.rekey.places import hidden, in_place, read
 from tests.rekey.same import ENC, MODES, assert_same
+from tests.support import file_systems
 from tests.support.canary import data_files, files_under, find_canaries
 from tests.support.expect import refused, untouched
 from tests.support.frames import people
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
-from tests.support.storage import file_systems
 
 if TYPE_CHECKING:
     from pathlib import Path

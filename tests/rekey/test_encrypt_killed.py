@@ -16,13 +16,13 @@ import pytest
 import pme_parquet as pme
 from tests.rekey.copies import left
 from tests.rekey.halted_job import WAYS, copy_of
+from tests.support import file_systems
 from tests.support.canary import data_files, files_under, find_canaries
+from tests.support.file_systems import NEVER, STOPPING
 from tests.support.frames import people
 from tests.support.processes import assert_halts
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
-from tests.support.storage import file_systems
-from tests.support.storage.file_systems import NEVER, STOPPING
 
 if TYPE_CHECKING:
     from pathlib import Path

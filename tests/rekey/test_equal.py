@@ -14,9 +14,9 @@ import pme_parquet as pme
 from tests.support.canary import data_files
 from tests.support.files import thrift
 from tests.support.files.anatomy import Anatomy
+from tests.support.frames import INTERVALS, SIMPLE
 from tests.support.session import SPARK_VERSION, TEST_KMS
 from tests.support.source import rows
-from tests.support.values import INTERVALS, SIMPLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.rekey.content import assert_places_are_true, content, copied
 from tests.support.canary import data_files
-from tests.support.files.anatomy import Anatomy
-from tests.support.files.content import assert_places_are_true, content, copied, data_keys_of
+from tests.support.files.anatomy import Anatomy, data_keys_of
 from tests.support.files.writers import COLUMN_KEYS, KINDS, ROWS, Kind, written
 from tests.support.session import TEST_KMS
 

@@ -10,13 +10,13 @@ import pytest
 import pme_parquet as pme
 from tests.rekey.copies import left
 from tests.rekey.places import ENC, EXTERNAL, MANIFEST, hidden, in_place, read
+from tests.support import file_systems
 from tests.support.canary import data_files
 from tests.support.expect import snapshot
+from tests.support.file_systems import MEETING
 from tests.support.frames import people
+from tests.support.kms.clients import Waiting, at_once, during
 from tests.support.source import rows
-from tests.support.storage import file_systems
-from tests.support.storage.file_systems import MEETING
-from tests.support.two_at_once import Waiting, at_once, during
 
 if TYPE_CHECKING:
     from pathlib import Path

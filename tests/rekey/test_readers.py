@@ -11,16 +11,15 @@ import pyarrow.parquet.encryption as pe
 import pytest
 
 import pme_parquet as pme
+from tests.rekey.content import CRC, assert_places_are_true, content, copied
 from tests.rekey.copies import copy, encryption
 from tests.support.canary import data_files
 from tests.support.expect import refused
 from tests.support.files import bend, thrift
 from tests.support.files.anatomy import COMPRESSED_SIZE, PAGE_HEADERS, PAGES, Anatomy
-from tests.support.files.content import CRC, assert_places_are_true, content, copied
-from tests.support.interop import arrow_files, arrow_kms, modes
-from tests.support.interop.cells import Table, arrow_table, spark_table
+from tests.support.interop import arrow_files, modes
 from tests.support.interop.modes import CTR, FACTORY, GCM, MODES, Mode
-from tests.support.interop.samples import MAPS, arrow_frame, spark_frame
+from tests.support.interop.samples import MAPS, Table, arrow_frame, arrow_table, spark_frame, spark_table
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def source(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
 def of_arrow(path: Path, **settings: Any) -> Path:
     """Write PyArrow's file of the same table, and return its directory."""
     path.mkdir()
-    arrow_files.write(arrow_frame(), path / "a.parquet", row_group_size=25, **settings)
+    arrow_files.write_layout(arrow_frame(), path / "a.parquet", row_group_size=25, **settings)
     return path
 
 
@@ -75,7 +74,7 @@ def test_a_copy_in_every_mode_is_read_by_all(
     copy(spark, source, target, encryption(mode))
     file = single(target)
     assert file.read_bytes()[:4] == (b"PAR1" if mode.plaintext_footer else b"PARE")
-    assert arrow_table(arrow_kms.read(file, external=mode.external)) == expected
+    assert arrow_table(arrow_files.read(file, external=mode.external)) == expected
     assert theirs(spark, target) == expected
     assert ours(spark, target, algorithm=mode.algorithm) == expected
 
@@ -90,7 +89,7 @@ def test_pages_of_every_codec_are_copied(
     before, after = Anatomy(single(source).read_bytes()), Anatomy(single(target).read_bytes())
     assert content(after) == copied(before)
     assert_places_are_true(after)
-    assert arrow_table(arrow_kms.read(single(target), external=False)) == expected
+    assert arrow_table(arrow_files.read(single(target), external=False)) == expected
 
 
 @pytest.mark.parametrize("algorithm", [GCM, CTR])
@@ -105,7 +104,7 @@ def test_levels_in_the_clear_are_copied_only_when_allowed_and_then_encrypted(
         copy(spark, source, target, UNIFORM, algorithm=algorithm)
     copy(spark, source, target, UNIFORM, algorithm=algorithm, clearLevels="allow")
     assert ours(spark, target) == expected
-    assert arrow_table(arrow_kms.read(single(target), external=False)) == expected
+    assert arrow_table(arrow_files.read(single(target), external=False)) == expected
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
@@ -123,16 +122,16 @@ def test_plaintext_is_copied_only_when_allowed(
     assert all(chunk.key for chunk in after.chunks)
     assert_places_are_true(after)
     assert ours(spark, target) == expected
-    assert arrow_table(arrow_kms.read(single(target), external=False)) == expected
+    assert arrow_table(arrow_files.read(single(target), external=False)) == expected
 
 
 def test_a_table_without_rows_is_copied(spark: SparkSession, tmp_path: Path, target: str) -> None:
     source = tmp_path / "empty"
     source.mkdir()
     empty = arrow_frame().slice(0, 0)
-    arrow_files.write(empty, source / "a.parquet")
+    arrow_files.write_layout(empty, source / "a.parquet")
     config = pe.EncryptionConfiguration(footer_key="footer", uniform_encryption=True)
-    factory = pe.CryptoFactory(lambda _: arrow_kms.LocalKms())
+    factory = pe.CryptoFactory(lambda _: arrow_files.LocalKms())
     properties = factory.file_encryption_properties(pe.KmsConnectionConfig(), config)
     with pq.ParquetWriter(source / "b.parquet", empty.schema, encryption_properties=properties) as writer:
         for rows in (empty, arrow_frame(), empty):
@@ -140,8 +139,8 @@ def test_a_table_without_rows_is_copied(spark: SparkSession, tmp_path: Path, tar
     copy(spark, source, target, UNIFORM)
     assert len(ours(spark, target)) == arrow_frame().num_rows
     for name in ("a.parquet", "b.parquet"):
-        read = arrow_kms.read(tmp_path / "table" / name, external=False)
-        assert read.equals(arrow_kms.read(source / name, external=False))
+        read = arrow_files.read(tmp_path / "table" / name, external=False)
+        assert read.equals(arrow_files.read(source / name, external=False))
 
 
 def test_checksums_are_computed_again(spark: SparkSession, tmp_path: Path, target: str) -> None:

@@ -15,7 +15,7 @@ from pme_parquet._report.page import page
 from pme_parquet._report.protection import Alike, Problem, Protected, Protection
 from tests.report.pages import Page, assert_self_contained
 from tests.support.expect import assert_no_secret
-from tests.support.files.tails import encrypted, material
+from tests.support.files.handmade import encrypted, material
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._report.protection import Problem, Protection
 from tests.report.made import Known, alike
-from tests.support.files import tails
+from tests.support.files import handmade
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,10 +123,12 @@ def without_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.mkdir()
     long = "arn:aws:kms:eu-central-1:111122223333:key/" + "1234abcd" * 8
     for number in range(30):
-        (table / f"part-{number:05}-{'c0ffee' * 12}.parquet").write_bytes(tails.encrypted(tails.material(long)))
-    columns = [tails.column(b"column" * 30 + b"%d" % number, key=tails.material(f"k{number}")) for number in range(12)]
-    (table / "signed").write_bytes(tails.readable(columns, signed=True))
-    (table / "plain").write_bytes(tails.readable([tails.column(b"a")]))
+        (table / f"part-{number:05}-{'c0ffee' * 12}.parquet").write_bytes(handmade.encrypted(handmade.material(long)))
+    columns = [
+        handmade.column(b"column" * 30 + b"%d" % number, key=handmade.material(f"k{number}")) for number in range(12)
+    ]
+    (table / "signed").write_bytes(handmade.readable(columns, signed=True))
+    (table / "plain").write_bytes(handmade.readable([handmade.column(b"a")]))
     return pme.report(table, root / "without-keys.html")
 
 

@@ -13,9 +13,9 @@ import pytest
 import pme_parquet as pme
 from tests.report.pages import Page, assert_self_contained
 from tests.support.expect import refused
-from tests.support.files import tails
-from tests.support.files.tails import encrypted, material
-from tests.support.kms.counting_client import Client
+from tests.support.files import handmade
+from tests.support.files.handmade import encrypted, material
+from tests.support.kms.clients import Client
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:
@@ -45,13 +45,13 @@ def mixed(mixed_root: Path) -> Page:
     """Return the report of a table of 300 different files; some are plaintext, damaged or signed."""
     for number in range(290):
         key = "pii-2024" if number % 29 == 0 else "pii"
-        content = encrypted(material(key, keyEncryptionKeyID=tails.kek_id(1 + number % 5)))
+        content = encrypted(material(key, keyEncryptionKeyID=handmade.kek_id(1 + number % 5)))
         put(mixed_root, f"country=de/day={number % 3}/part-{number:03}", content)
-    own = [tails.column(b"ssn", key=material("people"), size=70), tails.column(b"note", size=30)]
+    own = [handmade.column(b"ssn", key=material("people"), size=70), handmade.column(b"note", size=30)]
     for number in range(5):
-        put(mixed_root, f"country=fr/signed-{number}", tails.readable(own, signed=True))
+        put(mixed_root, f"country=fr/signed-{number}", handmade.readable(own, signed=True))
     for number in range(3):
-        put(mixed_root, f"country=it/late-{number}", tails.readable([tails.column(b"a")]))
+        put(mixed_root, f"country=it/late-{number}", handmade.readable([handmade.column(b"a")]))
     put(mixed_root, "country=it/cut", b"PAR1")
     put(mixed_root, "country=it/ctr", ctr())
     return report(mixed_root)
@@ -134,7 +134,7 @@ def test_what_is_not_known_is_stated(mixed: Page) -> None:
 def test_long_tables_are_cut_and_counts_are_not(tmp_path: Path) -> None:
     put(tmp_path, "one", encrypted(b"footer"))
     for number in range(300):
-        put(tmp_path, f"late-{number:03}", tails.readable([tails.column(b"a")]))
+        put(tmp_path, f"late-{number:03}", handmade.readable([handmade.column(b"a")]))
     page = report(tmp_path)
     assert len(page.table("Findings").rows) == 1 + 20
     assert "and 280 more (300 in all)" in page.text
@@ -148,9 +148,9 @@ HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;
 def test_names_cannot_break_out_of_the_page(tmp_path: Path) -> None:
     file = HOSTILE.replace("/", "\u2215")
     put(tmp_path, f"x=<b>/{file}", encrypted(material(HOSTILE)))
-    column = tails.column(HOSTILE.encode(), key=material(HOSTILE + "2"))
-    prefix = tails.gcm(prefix=HOSTILE.encode())
-    put(tmp_path, "y", tails.readable([column, tails.column(b"<script>")], signed=True))
+    column = handmade.column(HOSTILE.encode(), key=material(HOSTILE + "2"))
+    prefix = handmade.gcm(prefix=HOSTILE.encode())
+    put(tmp_path, "y", handmade.readable([column, handmade.column(b"<script>")], signed=True))
     put(tmp_path, "z", encrypted(HOSTILE[:12].encode(), algorithm=prefix))
     put(tmp_path, "<i>cut", b"PAR1")
     page = report(tmp_path)
@@ -190,8 +190,8 @@ def test_it_is_the_same_page_for_the_same_files(tmp_path: Path, monkeypatch: pyt
 
 
 def test_each_of_many_keys_has_its_row(tmp_path: Path) -> None:
-    columns = [tails.column(b"c%d" % number, key=material(f"key-{number:02}")) for number in range(40)]
-    put(tmp_path, "a", tails.readable(columns, signed=True))
+    columns = [handmade.column(b"c%d" % number, key=material(f"key-{number:02}")) for number in range(40)]
+    put(tmp_path, "a", handmade.readable(columns, signed=True))
     page = report(tmp_path)
     assert "41 master keys are used" in page.text
     assert len(page.table("Master keys").rows) == 1 + 41

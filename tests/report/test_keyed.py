@@ -13,9 +13,9 @@ from tests.report.made import KEYS, KMS, SMALL_PAGES, report
 from tests.support import tables
 from tests.support.canary import data_files
 from tests.support.expect import refused, save
-from tests.support.files.damaged import cut, damage
+from tests.support.files.forge import cut, damage
 from tests.support.frames import people
-from tests.support.kms.denied import Guarded
+from tests.support.kms.clients import Guarded, Remembering
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def test_a_sample_is_described_as_a_sample(spark: SparkSession, table: Path, tmp
 
 
 def test_a_refused_key_is_the_only_finding_of_a_file(spark: SparkSession, target: str, tmp_path: Path) -> None:
-    tables.write(people(spark).coalesce(1), target, pme.PythonKms(tables.Remembering()))
+    tables.write(people(spark).coalesce(1), target, pme.PythonKms(Remembering()))
     [file] = data_files(target)
     for denied, columns_known in (("pii", True), ("footer", False)):
         page = report(spark, str(file), tmp_path / "r.html", kms=pme.PythonKms(Guarded(denied)), options=None)

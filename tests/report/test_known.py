@@ -12,7 +12,7 @@ from pyspark.sql import Row
 from pme_parquet._report.facts import Keyed
 from pme_parquet._report.protection import Alike, Problem, Protection
 from tests.report.made import KMS, Known, alike, checked, use
-from tests.support.files.manifests import content, manifest, put
+from tests.support.files.handmade import content, manifest, put
 
 if TYPE_CHECKING:
     from pathlib import Path

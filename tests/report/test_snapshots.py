@@ -8,8 +8,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.report.pages import Page, assert_self_contained
-from tests.support.files.manifests import HMAC, chain, content, digest, index, indexed, manifest, put
-from tests.support.files.tails import encrypted
+from tests.support.files.handmade import HMAC, chain, content, digest, encrypted, index, indexed, manifest, put
 
 if TYPE_CHECKING:
     from pathlib import Path

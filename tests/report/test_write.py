@@ -10,7 +10,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.support.expect import refused
-from tests.support.files.tails import encrypted
+from tests.support.files.handmade import encrypted
 
 
 @pytest.fixture

@@ -9,15 +9,12 @@ import pytest
 import pme_parquet as pme
 from tests.support import tables
 from tests.support.frames import people
-from tests.support.kms.vaults import held, real, server, vault
-from tests.support.tables import Remembering
+from tests.support.kms.clients import Remembering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import SparkSession
-
-__all__ = ["held", "real", "server", "vault"]
 
 
 class Made(NamedTuple):

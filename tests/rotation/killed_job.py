@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pme_parquet as pme
-from tests.support.storage.file_systems import STOPPING, until_halted
-from tests.support.tables import NEW, Remembering
+from tests.support.file_systems import STOPPING, until_halted
+from tests.support.kms.clients import Remembering
+from tests.support.tables import NEW
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.support import tables
+from tests.support import file_systems, tables
 from tests.support.canary import files_under
 from tests.support.expect import refused, untouched
 from tests.support.frames import people
-from tests.support.storage import file_systems
-from tests.support.tables import NEW, OLD, Remembering
+from tests.support.kms.clients import Remembering
+from tests.support.tables import NEW, OLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,13 +13,13 @@ import pytest
 
 import pme_parquet as pme
 from tests.rotation.killed_job import rotate
-from tests.support import tables
+from tests.support import file_systems, tables
 from tests.support.canary import data_files
+from tests.support.file_systems import NEVER
 from tests.support.frames import people
+from tests.support.kms.clients import Remembering
 from tests.support.processes import assert_halts
-from tests.support.storage import file_systems
-from tests.support.storage.file_systems import NEVER
-from tests.support.tables import OLD, Remembering
+from tests.support.tables import OLD
 
 if TYPE_CHECKING:
     from pathlib import Path

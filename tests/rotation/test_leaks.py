@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.support import tables
+from tests.support import file_systems, tables
 from tests.support.canary import data_files, files_under, find_canaries
-from tests.support.files.anatomy import Anatomy, data_key
-from tests.support.files.content import data_keys_of
-from tests.support.storage import file_systems
-from tests.support.storage.file_systems import STOPPING
+from tests.support.file_systems import STOPPING
+from tests.support.files.anatomy import Anatomy, data_key, data_keys_of
 from tests.support.tables import NEW
 
 if TYPE_CHECKING:

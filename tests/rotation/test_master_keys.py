@@ -11,7 +11,8 @@ import pme_parquet as pme
 from tests.support import tables
 from tests.support.canary import data_files
 from tests.support.expect import refused, untouched
-from tests.support.tables import NEW, OLD, Remembering
+from tests.support.kms.clients import Remembering
+from tests.support.tables import NEW, OLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,10 +9,9 @@ import pytest
 import pme_parquet as pme
 from tests.support import tables
 from tests.support.canary import data_files
-from tests.support.interop import arrow_kms, modes
-from tests.support.interop.cells import Table, arrow_table, spark_table
+from tests.support.interop import arrow_files, modes
 from tests.support.interop.modes import FACTORY, MODES, Mode
-from tests.support.interop.samples import MAPS, arrow_frame, spark_frame
+from tests.support.interop.samples import MAPS, Table, arrow_frame, arrow_table, spark_frame, spark_table
 from tests.support.session import TEST_KMS
 from tests.support.tables import NEW
 
@@ -45,18 +44,18 @@ def test_rotated_files_are_read_by_spark_parquet_and_pyarrow(
     theirs = spark.read.format("parquet").options(**FACTORY, **modes.java_read_properties(TEST_KMS)).load(target)
     assert spark_table(theirs, maps=MAPS) == expected
     [file] = data_files(target)
-    assert arrow_table(arrow_kms.read(file, external=mode.external)) == expected
+    assert arrow_table(arrow_files.read(file, external=mode.external)) == expected
 
 
 @pytest.mark.parametrize("mode", [MODES[2], MODES[6]], ids=str)
 def test_files_of_pyarrow_are_rotated(spark: SparkSession, tmp_path: Path, expected: Table, mode: Mode) -> None:
     file = tmp_path / "a.parquet"
-    arrow_kms.write(arrow_frame(), file, mode)
+    arrow_files.write(arrow_frame(), file, mode)
 
     report = pme.rotate(spark, file, kms=KMS, master_keys=NEW)
 
     assert report.files[0].master_keys == sorted(NEW.values())
-    assert arrow_table(arrow_kms.read(file, external=mode.external)) == expected
+    assert arrow_table(arrow_files.read(file, external=mode.external)) == expected
 
 
 @pytest.mark.parametrize("mode", [MODES[1], MODES[4]], ids=str)
@@ -81,6 +80,6 @@ def test_key_material_that_moved_is_found_by_other_readers(
         report = pme.rotate(spark, target, kms=KMS, master_keys={}, key_material=where)
         assert (report.files[0].status, report.files[0].material) == ("rotated", where)
         assert beside.exists() == external
-        assert arrow_table(arrow_kms.read(file, external=external)) == expected
+        assert arrow_table(arrow_files.read(file, external=external)) == expected
         theirs = spark.read.format("parquet").options(**FACTORY, **modes.java_read_properties(TEST_KMS)).load(target)
         assert spark_table(theirs, maps=MAPS) == expected

@@ -12,10 +12,10 @@ from tests.rotation import extension_job
 from tests.support import tables
 from tests.support.canary import data_files
 from tests.support.expect import save
-from tests.support.frames import people
+from tests.support.frames import call, people
+from tests.support.kms.clients import Remembering
 from tests.support.processes import result_of
-from tests.support.sql import call
-from tests.support.tables import OLD, Remembering
+from tests.support.tables import OLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

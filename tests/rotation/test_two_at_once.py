@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.support import tables
+from tests.support import file_systems, tables
 from tests.support.canary import data_files
 from tests.support.expect import refused, untouched
-from tests.support.sql import call
-from tests.support.storage import file_systems
-from tests.support.storage.file_systems import STOPPING
-from tests.support.tables import NEW, OLD, Remembering
-from tests.support.two_at_once import Waiting, during
+from tests.support.file_systems import STOPPING
+from tests.support.frames import call
+from tests.support.kms.clients import Remembering, Waiting, during
+from tests.support.tables import NEW, OLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable

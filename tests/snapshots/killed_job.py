@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 from tests.snapshots.tables import KEYS, KMS
+from tests.support.file_systems import STOPPING, until_halted
 from tests.support.frames import people
-from tests.support.storage.file_systems import STOPPING, until_halted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

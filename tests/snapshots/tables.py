@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
-from tests.support.metrics import scan_metrics
-from tests.support.sealing import expected
-from tests.support.sealing import plant as plant_files
 from tests.support.session import TEST_KMS
+from tests.support.tables import expected
+from tests.support.tables import plant as plant_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,19 +63,6 @@ def files_read(frame: DataFrame) -> int:
         partitions: Sequence[Any] = list(leaf.batch().planInputPartitions())
         frame.collect()
         return len({file.urlEncodedPath() for part in partitions for file in part.files()})
-    return scan_metrics(frame, ["numFiles"])["numFiles"]
-
-
-def paths_listed(frame: DataFrame) -> list[str]:
-    """Return the paths of the files that the query's only scan reads, sorted; without running the query."""
-    plan: Any = frame._jdf.queryExecution().executedPlan()
-    leaf = plan.collectLeaves().apply(0)
-    kind = leaf.getClass().getSimpleName()
-    if kind == "LocalTableScanExec":
-        return []
-    if kind == "BatchScanExec":
-        partitions: Sequence[Any] = list(leaf.batch().planInputPartitions())
-        return sorted({file.urlEncodedPath() for part in partitions for file in part.files()})
-    found = leaf.relation().location().listFiles(leaf.partitionFilters(), leaf.dataFilters())
-    directories = [found.apply(at) for at in range(found.size())]
-    return sorted(one.files().apply(at).getPath().toString() for one in directories for at in range(one.files().size()))
+    assert plan.collectLeaves().size() == 1
+    frame.collect()
+    return int(leaf.metrics().apply("numFiles").value())

@@ -11,7 +11,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.support.commands import Stub, run, stubbed
-from tests.support.files.manifests import PART, chain, content, manifest, put
+from tests.support.files.handmade import PART, chain, content, manifest, put
 
 if TYPE_CHECKING:
     from pathlib import Path

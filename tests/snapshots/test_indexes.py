@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.support.files.manifests import chain, content, index, indexed, manifest, put
+from tests.support.files.handmade import chain, content, index, indexed, manifest, put
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,11 +19,11 @@ from pyspark.errors import AnalysisException
 import pme_parquet as pme
 from tests.snapshots.killed_job import STEPS, overwrite
 from tests.snapshots.tables import KMS, ids, seal, write
+from tests.support import file_systems
 from tests.support.canary import data_files
+from tests.support.file_systems import NEVER
 from tests.support.frames import people
 from tests.support.processes import assert_halts
-from tests.support.storage import file_systems
-from tests.support.storage.file_systems import NEVER
 
 if TYPE_CHECKING:
     from pathlib import Path

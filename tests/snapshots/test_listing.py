@@ -13,8 +13,8 @@ from fsspec.registry import _registry
 
 import pme_parquet as pme
 from pme_parquet.errors import BY_CONDITION
-from tests.support.files.manifests import INDEX, PART, chain, content, digest, index, manifest, part, put
-from tests.support.judging import on_screen
+from tests.support.files.handmade import INDEX, PART, chain, content, digest, index, manifest, part, put
+from tests.support.shown import on_screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

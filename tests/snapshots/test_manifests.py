@@ -12,7 +12,7 @@ import pme_parquet as pme
 from pme_parquet._snapshots.fields import MalformedError
 from pme_parquet._snapshots.manifest import MAX_BYTES, OtherFormatError, version_of
 from pme_parquet._snapshots.version import Index, SnapshotColumn, SnapshotIndexFile
-from tests.support.files.manifests import (
+from tests.support.files.handmade import (
     ED25519,
     HMAC,
     INDEX,

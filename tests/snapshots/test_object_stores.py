@@ -17,8 +17,8 @@ from tests.snapshots import tables
 from tests.snapshots.tables import KEYS, KMS, MISMATCH, files_read, ids, load, plant, write
 from tests.support.expect import refused
 from tests.support.frames import people
-from tests.support.storage import s3a
-from tests.support.storage.object_store import PATIENCE, ObjectStore
+from tests.support.storage import s3
+from tests.support.storage.s3 import ObjectStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.support.storage.object_store import Request
+    from tests.support.storage.s3 import Request
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
+PATIENCE = 60
 BUCKET = "tables"
 UPDATE = KEYS | {"snapshot": "update"}
 
@@ -66,8 +67,8 @@ class Table(NamedTuple):
 
 @pytest.fixture(scope="module")
 def store(spark: SparkSession) -> Iterator[ObjectStore]:
-    s3a.load(spark)
-    with ObjectStore() as made, s3a.configured(spark, made.make(BUCKET)):
+    s3.load(spark)
+    with ObjectStore() as made, s3.configured(spark, made.make(BUCKET)):
         yield made
 
 
@@ -197,7 +198,7 @@ def test_a_client_without_conditional_writes_seals_elsewhere_only(
 ) -> None:
     table = Table(store, "people", "unconditional")
     settings = store.make(table.bucket) | {f"fs.s3a.bucket.{table.bucket}.create.conditional.enabled": "false"}
-    with s3a.configured(spark, settings):
+    with s3.configured(spark, settings):
         write(people(spark).coalesce(1), table.path)
         data = table.data()
         reasons = ["fs.option.create.conditional.overwrite", "hadoop-aws 3.4.2", "snapshotLocation"]
@@ -214,7 +215,7 @@ def test_a_client_without_conditional_writes_seals_elsewhere_only(
 
 def test_a_store_that_ignores_conditions_is_refused(spark: SparkSession, store: ObjectStore) -> None:
     table = Table(store, "people", "careless")
-    with s3a.configured(spark, store.make(table.bucket)):
+    with s3.configured(spark, store.make(table.bucket)):
         write(people(spark).coalesce(1), table.path)
         store.obeys = False
         try:

@@ -17,10 +17,9 @@ from tests.snapshots.tables import KMS, MISMATCH, READERS, files_read, ids, load
 from tests.support.canary import assert_no_canaries, data_files
 from tests.support.expect import refused, untouched
 from tests.support.files.anatomy import Anatomy
-from tests.support.frames import people
-from tests.support.sealing import expected
+from tests.support.frames import call, people
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE
-from tests.support.sql import call
+from tests.support.tables import expected
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.storage import s3a
-from tests.support.storage.object_store import ObjectStore
-from tests.support.storage.place import InBucket
+from tests.storage.place import InBucket
+from tests.support.storage import s3
+from tests.support.storage.s3 import ObjectStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,12 +26,12 @@ CLASSIC = {"input.stream.type": "classic"}
 
 @pytest.fixture(scope="package")
 def store(spark: SparkSession) -> Iterator[ObjectStore]:
-    s3a.load(spark)
+    s3.load(spark)
     with ObjectStore() as made:
         settings: dict[str, str] = {}
         for bucket, more in ((BUCKET, QUICK | CLASSIC), (HASTY, QUICK | NEVER | CLASSIC)):
             settings |= made.make(bucket) | {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in more.items()}
-        with s3a.configured(spark, settings):
+        with s3.configured(spark, settings):
             yield made
 
 

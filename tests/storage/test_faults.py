@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
+from tests.storage import copies
+from tests.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
+from tests.storage.faults import at, concerns
+from tests.storage.place import READING, InBucket
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import copies, s3a
-from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
-from tests.support.storage.faults import at, concerns
-from tests.support.storage.place import READING, InBucket
+from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.support.storage.object_store import Fault, Request
+    from tests.support.storage.s3 import Fault, Request
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
 # A point is a part of the requests that a clean run makes.
 POINTS = range(20)

@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.storage.changes import READS, sealed
+from tests.storage.faults import at
+from tests.storage.place import ENC
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import s3a
-from tests.support.storage.changes import sealed
-from tests.support.storage.faults import at
-from tests.support.storage.place import ENC
-from tests.support.storage.reads import READS
+from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
-    from tests.support.storage.object_store import Fault
-    from tests.support.storage.place import InBucket
+    from tests.storage.place import InBucket
+    from tests.support.storage.s3 import Fault
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
 # Of the files that a listing may lack, `make test` tries one.
 MOST = None if os.environ.get("PME_TEST_ALL") else 1
@@ -45,7 +44,7 @@ def impatient(spark: SparkSession, place: InBucket) -> Iterator[None]:
     settings.setMinimumOperationDuration(session._jvm.java.time.Duration.ofMillis(1))
     named = {f"fs.s3a.bucket.{place.bucket}.{name}": value for name, value in PATIENCE.items()}
     try:
-        with s3a.configured(spark, named | {"fs.s3a.impl.disable.cache": "true"}):
+        with s3.configured(spark, named | {"fs.s3a.impl.disable.cache": "true"}):
             yield
     finally:
         settings.resetMinimumOperationDuration()

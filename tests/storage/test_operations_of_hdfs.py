@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.support.storage import s3a
-from tests.support.storage.operations import test_a_migration_of_orc
+from tests.storage.operations import test_a_migration_of_orc
+from tests.support.storage import s3
 
 __all__ = ["test_a_migration_of_orc"]
 
 pytestmark = [
-    pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
     pytest.mark.nightly,
 ]

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.support.storage import s3a
-from tests.support.storage.races import (
+from tests.storage.races import (
     ONLY_ALL,
     test_a_rotation_refuses_to_run_next_to_one_that_does_something_else,
     test_readers_meanwhile_see_the_rows_or_fail_cleanly,
     test_the_first_finished_of_two_copies_to_one_target_wins,
     test_two_that_do_the_same_at_once_lose_nothing,
 )
+from tests.support.storage import s3
 
 __all__ = [
     "test_a_rotation_refuses_to_run_next_to_one_that_does_something_else",
@@ -20,6 +20,6 @@ __all__ = [
 
 pytestmark = [
     ONLY_ALL,
-    pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
     pytest.mark.all_rows,
 ]

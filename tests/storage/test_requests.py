@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.storage.place import EXTERNAL, FORMAT, READING, UNIFORM, InBucket
 from tests.support.session import TEST_KMS
-from tests.support.storage import s3a
-from tests.support.storage.place import EXTERNAL, FORMAT, READING, UNIFORM, InBucket
+from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["s"], "pay": ["seven"]})
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
 # A write looks once whether the table has a seal, which it would break.
 SEALED = Counter(LIST=1)

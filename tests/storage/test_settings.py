@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.storage.place import READING
 from tests.support.frames import people
-from tests.support.storage import s3a
-from tests.support.storage.place import READING
+from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-    from tests.support.storage.place import InBucket
+    from tests.storage.place import InBucket
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
 
 
 def test_a_sessions_settings_reach_the_store_without_spark(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.canary import files_under, find_canaries
-from tests.support.values import SIMPLE
+from tests.support.frames import SIMPLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

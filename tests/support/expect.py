@@ -1,4 +1,4 @@
-"""The requirements of every refusal: the right condition, a reason and a remedy, and no secret in the text."""
+"""What errors say, in any PySpark; each of ours has the right condition, a reason and a remedy, and no secret."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkContext
 
 import pme_parquet as pme
 from tests.support.session import PASSWORD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame
 
 # Sequences that a key, a tag or a wrapped key would have, and no path or name of these tests.
 HEX = re.compile(r"[0-9a-fA-F]{24,}")
 BASE64 = re.compile(r"[A-Za-z0-9+/]{22,}==|[A-Za-z0-9+]{43,}=?")
+
+DONE = "done"
 
 
 @contextmanager
@@ -74,3 +79,32 @@ def untouched(directory: Path | str) -> Iterator[None]:
         # Checked even if the block fails, because the expectation of that error may be outside.
         assert snapshot(directory) == before
         assert Path(directory).exists() == existed, f"{directory} was left behind"
+
+
+def condition(error: BaseException) -> str:
+    """Return the error's condition (``getErrorClass`` before PySpark 4.0), or the name of its class."""
+    for name in ("getCondition", "getErrorClass"):
+        method = getattr(error, name, None)
+        if method is not None:
+            return str(method() or type(error).__name__)
+    return type(error).__name__
+
+
+def innermost_condition(error: BaseException) -> str:
+    """Return the error's condition, or that of the innermost cause if PySpark does not look at causes."""
+    found = condition(error)
+    cause = error.java_exception if isinstance(error, Py4JJavaError) else None
+    while cause is not None:
+        if is_instance_of(SparkContext._gateway, cause, "org.apache.spark.SparkThrowable"):
+            found = str(cause.getErrorClass() or found)
+        cause = cause.getCause()
+    return found
+
+
+def outcome(action: Callable[[], object], by: Callable[[BaseException], str] = condition) -> str:
+    """Return "done", or the condition of the error that the action raises."""
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001 - any two outcomes are compared
+        return by(error)
+    return DONE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.support.errors import innermost_condition
+from tests.support.expect import innermost_condition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

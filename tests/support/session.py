@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,14 @@ import pme_parquet as pme
 from tests.support import archive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = "0.1.0"
 TEST_KMS = "io.pmeparquet.testkit.TestKms"
 
-# Without the optimizing compiler the JVM keeps 48 MB for code, and thousands of generated classes do not fit. In a small
-# young generation, a tenth of the time would go to collecting what is short-lived.
+# Without the optimizing compiler the JVM keeps 48 MB for code, and thousands of generated classes do not fit. In a
+# small young generation, a tenth of the time would go to collecting what is short-lived.
 JAVA_OPTIONS = f"{archive.OPTIONS} -XX:ReservedCodeCacheSize=240m"
 DRIVER_OPTIONS = f"{JAVA_OPTIONS} -Xmn800m -XX:MetaspaceSize=300m"
 
@@ -125,3 +126,15 @@ def without_processes(session: SparkSession) -> None:
     conf.set("fs.file.impl", "io.pmeparquet.testkit.QuickLocalFileSystem")
     # Hadoop keeps one instance for all later users of a local file system.
     hadoop.fs.FileSystem.get(jvm.java.net.URI("file:///"), conf)
+
+
+def write_keys(work: Path, names: Iterable[str]) -> Path:
+    """Write the file of a static KMS with these master keys into a directory, and return its path."""
+    keys = work / "keys"
+    keys.write_text("\n".join(f"{name}={b64encode(static_key(name)).decode()}" for name in names))
+    return keys
+
+
+def static_key(name: str) -> bytes:
+    """Return the 16 bytes of a master key, which follow from its name."""
+    return name.ljust(16).encode()

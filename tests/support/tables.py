@@ -1,49 +1,24 @@
-"""Tables to rotate, under a KMS in this process that records what it wrapped and can lose a key."""
+"""Tables: to rotate, or with files that no sealing write has made; and what is in the files of any."""
 
 from __future__ import annotations
 
 import base64
 import struct
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pme_parquet as pme
 from tests.support.canary import data_files, files_under
-from tests.support.kms.counting_client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 
 OLD = ("footer", "pii", "pay")
 NEW = {"footer": "footer-2", "pii": "pii-2", "pay": "pay-2"}
 COLUMNS = {"pii": ["name", "ssn"], "pay": ["salary"]}
 TAIL_BYTES = 8
-
-
-class Remembering(Client):
-    """Has a master key for every id except the lost ones, and records what it wrapped."""
-
-    def __init__(self, realm: str = "pme-testkit", lacks: Iterable[str] = ()) -> None:
-        super().__init__(realm)
-        self.keys: list[bytes] = []
-        self.wrapped: list[str] = []
-        self._lacks = set(lacks)
-
-    def wrap_key(self, key: bytes, master_key_id: str) -> str:
-        self._require(master_key_id)
-        self.keys.append(key)
-        self.wrapped.append(super().wrap_key(key, master_key_id))
-        return self.wrapped[-1]
-
-    def unwrap_key(self, wrapped: str, master_key_id: str) -> bytes:
-        self._require(master_key_id)
-        return super().unwrap_key(wrapped, master_key_id)
-
-    def _require(self, master_key_id: str) -> None:
-        if master_key_id in self._lacks:
-            raise LookupError
 
 
 def write(frame: DataFrame, path: str, kms: pme.PythonKms, *partitions: str, **fields: Any) -> None:
@@ -90,3 +65,28 @@ def _decoded(text: str) -> tuple[bytes, ...]:
 def names(root: Path | str) -> set[str]:
     """Return the names of all files under root, hidden ones included."""
     return {path.name for path in files_under(root)}
+
+
+def expected(table: str | Path, snapshots: str | Path | None = None) -> str:
+    """Return the ``expect`` of a seal that takes the table as it is: its last version, or that it has none."""
+    directory = Path(snapshots or Path(table, "_pme_snapshots"))
+    versions = sorted(file.stem[-10:] for file in directory.glob("snapshot-*.json"))
+    return str(int(versions[-1])) if versions else "unsealed"
+
+
+def plant(writer: DataFrameWriter, table: str | Path) -> None:
+    """Put files into the table that no write to it has made: a write to a sealed table would seal them."""
+    elsewhere = f"{table}-planted"
+    writer.save(elsewhere)
+    spark: Any = writer._spark
+    path = spark._jvm.org.apache.hadoop.fs.Path
+    source = path(elsewhere)
+    files = source.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
+    found = files.listFiles(source, True)  # noqa: FBT003 Java's
+    while found.hasNext():
+        file = found.next().getPath()
+        name = file.toString().rpartition("-planted/")[2]
+        if file.getName().startswith("part-"):
+            files.mkdirs(path(f"{table}/{name}").getParent())
+            assert files.rename(file, path(f"{table}/{name}"))
+    files.delete(source, True)  # noqa: FBT003 Java's

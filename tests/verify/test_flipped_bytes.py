@@ -11,21 +11,25 @@ from tests.support.files import forge, thrift
 from tests.support.files.anatomy import (
     BLOOMS,
     INDEXES,
+    LENGTH,
     NO_PAGE,
+    NONCE,
     OFFSET_INDEX,
     PAGE_HEADERS,
     PAGES,
+    REGIONS,
+    TAG,
     Anatomy,
     Kind,
     Module,
+    place,
 )
 from tests.support.files.bend import NONCE_BYTES
-from tests.support.files.regions import LENGTH, NONCE, REGIONS, TAG, place
 from tests.support.files.writers import KINDS, written
 from tests.support.files.writers import Kind as FileKind
-from tests.support.findings import DAMAGED, NOT_AUTHENTIC, Found, at, files, has_checksum, tagged, untagged, verify
 from tests.support.interop.modes import CTR, GCM
 from tests.support.session import TEST_KMS
+from tests.verify.findings import DAMAGED, NOT_AUTHENTIC, Found, at, files, has_checksum, tagged, untagged, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -8,13 +8,12 @@ import pytest
 
 from tests.support.canary import data_files
 from tests.support.files import bend, forge
-from tests.support.files.anatomy import Anatomy, Kind
-from tests.support.files.regions import place
-from tests.support.findings import Found, tagged, untagged, verify
+from tests.support.files.anatomy import Anatomy, Kind, place
 from tests.support.frames import people
 from tests.support.interop import arrow_files
 from tests.support.interop.modes import CTR, GCM, MODES, Mode, java_properties, java_read_properties, our_read_options
 from tests.support.session import TEST_KMS
+from tests.verify.findings import Found, tagged, untagged, verify
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +40,7 @@ def test_files_of_parquet_java_of_every_mode_are_opened(spark: SparkSession, tar
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_files_of_pyarrow_are_opened(spark: SparkSession, tmp_path: Path, algorithm: str, version: str) -> None:
     path = tmp_path / "a.parquet"
-    arrow_files.write(
+    arrow_files.write_layout(
         arrow_files.table(3000), path, algorithm, data_page_version=version, data_page_size=2000, write_batch_size=100
     )
     file = Anatomy(path.read_bytes())

@@ -8,10 +8,9 @@ import pme_parquet as pme
 from tests.support.canary import data_files
 from tests.support.expect import save
 from tests.support.files import bend, forge
-from tests.support.files.anatomy import Anatomy, Kind
-from tests.support.files.regions import place
-from tests.support.findings import Found, tagged, verify
+from tests.support.files.anatomy import Anatomy, Kind, place
 from tests.support.session import TEST_KMS
+from tests.verify.findings import Found, tagged, verify
 
 if TYPE_CHECKING:
     from pathlib import Path

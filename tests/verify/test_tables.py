@@ -9,12 +9,11 @@ import pytest
 import pme_parquet as pme
 from tests.support.canary import data_files
 from tests.support.expect import assert_no_secret, assert_remedy, refused, save
-from tests.support.files.damaged import cut, damage
-from tests.support.findings import Found, verify
-from tests.support.frames import people
+from tests.support.files.forge import cut, damage
+from tests.support.frames import call, people
 from tests.support.interop.modes import CTR
 from tests.support.session import TEST_KMS
-from tests.support.sql import call
+from tests.verify.findings import Found, verify
 
 if TYPE_CHECKING:
     from pathlib import Path

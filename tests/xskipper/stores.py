@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 
-from tests.support.interop.arrow_kms import LocalKms
+from tests.support.interop.arrow_files import LocalKms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

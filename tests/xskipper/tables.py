@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 
-from tests.support.interop.arrow_kms import LocalKms
+from tests.support.interop.arrow_files import LocalKms
 from tests.support.session import TEST_KMS
 from tests.support.source import FORMAT
 

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kms.access import KEYS, by_token
+from tests.kms.aws import CREDENTIALS, access, properties_of
+from tests.kms.client.opened import client_jvm
 from tests.kms.clouds import reading
-from tests.support.kms.access import KEYS, by_token
-from tests.support.kms.aws import CREDENTIALS, access, properties_of
-from tests.support.kms.opened import client_jvm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.kms.aws_server import AwsServer
+    from tests.kms.client.opened import ClientJvm, Opened
     from tests.kms.cloud_server import CloudServer
-    from tests.support.kms.aws_server import AwsServer
-    from tests.support.kms.opened import ClientJvm, Opened
-    from tests.support.kms.transit_server import TransitServer
+    from tests.kms.transit_server import TransitServer
 
 
 @pytest.fixture(scope="session")

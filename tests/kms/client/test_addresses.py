@@ -9,7 +9,7 @@ import pytest
 from tests.support.expect import refused
 
 if TYPE_CHECKING:
-    from tests.support.kms.opened import ClientJvm
+    from tests.kms.client.opened import ClientJvm
 
 
 @pytest.mark.parametrize(

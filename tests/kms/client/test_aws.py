@@ -14,15 +14,15 @@ import pyspark
 import pytest
 
 import pme_parquet as pme
+from tests.kms.aws import ELSEWHERE, FOOTER, KEYS, PAY, PII, REGION, USER, access, properties_of
+from tests.kms.client.opened import KEY
 from tests.support.expect import refused
-from tests.support.kms.aws import ELSEWHERE, FOOTER, KEYS, PAY, PII, REGION, USER, access, properties_of
-from tests.support.kms.opened import KEY
 from tests.support.session import kms_jars
 
 if TYPE_CHECKING:
-    from tests.support.kms.aws_server import AwsServer
+    from tests.kms.aws_server import AwsServer
+    from tests.kms.client.opened import ClientJvm, Opened
     from tests.support.kms.moto_server import Moto
-    from tests.support.kms.opened import ClientJvm, Opened
 
 CONTEXT = {"team": "payroll", "stage": "tests"}
 

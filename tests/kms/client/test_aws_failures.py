@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.answers import Answer
+from tests.kms.aws import CREDENTIALS, FOOTER, KEYS, PII, access, properties_of
+from tests.kms.aws_server import AwsServer, aws_error
+from tests.kms.client.opened import KEY
 from tests.support.expect import refused
-from tests.support.kms.answers import Answer
-from tests.support.kms.aws import CREDENTIALS, FOOTER, KEYS, PII, access, properties_of
-from tests.support.kms.aws_server import AwsServer, aws_error
-from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:
+    from tests.kms.client.opened import ClientJvm, Opened
     from tests.support.kms.moto_server import Moto
-    from tests.support.kms.opened import ClientJvm, Opened
 
 FOR_EVER = 3600.0
 CANARY = "c2VjcmV0LW9mLXRoZS1hbnN3ZXI"

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kms.aws import CREDENTIALS, FOOTER, REGION
+from tests.kms.aws_server import aws_error
+from tests.kms.client.opened import SIGNED
 from tests.support.expect import refused
-from tests.support.kms.aws import CREDENTIALS, FOOTER, REGION
-from tests.support.kms.aws_server import aws_error
-from tests.support.kms.opened import SIGNED
 
 if TYPE_CHECKING:
-    from tests.support.kms.aws_server import AwsServer
+    from tests.kms.aws_server import AwsServer
+    from tests.kms.client.opened import Opened
     from tests.support.kms.moto_server import Moto
-    from tests.support.kms.opened import Opened
 
 
 pytestmark = pytest.mark.usefixtures("aws_credentials")

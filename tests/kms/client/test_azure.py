@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import FOOTER, KEYS, secret
+from tests.kms.aws import properties_of
 from tests.kms.azure_server import APP_HEADER, APP_SERVICE, IMDS, TENANT, AzureServer, VaultKey, forbidden
+from tests.kms.client.opened import KEY
 from tests.support.expect import refused
-from tests.support.kms.access import FOOTER, KEYS, secret
-from tests.support.kms.aws import properties_of
-from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from tests.support.kms.opened import ClientJvm, Opened
+    from tests.kms.client.opened import ClientJvm, Opened
 
 
 @pytest.fixture(scope="module")

@@ -9,18 +9,18 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 
 import pme_parquet as pme
+from tests.kms.access import KEYS
+from tests.kms.answers import Answer
 from tests.kms.azure_server import BAD_VALUE, AzureServer, VaultKey, decoded, forbidden
 from tests.kms.azure_signing import VaultSigningKey, encoded, raw
+from tests.kms.client.opened import MESSAGE, SIGNED
 from tests.support.expect import refused
-from tests.support.kms.access import KEYS
-from tests.support.kms.answers import Answer
-from tests.support.kms.opened import MESSAGE, SIGNED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.kms.opened import ClientJvm, Opened
+    from tests.kms.client.opened import ClientJvm, Opened
 
 
 @pytest.fixture

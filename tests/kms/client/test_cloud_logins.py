@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import FOOTER
+from tests.kms.answers import Answer
+from tests.kms.client.opened import KEY
 from tests.kms.clouds import reading
-from tests.support.kms.access import FOOTER
-from tests.support.kms.answers import Answer
-from tests.support.kms.loopback import Fault
-from tests.support.kms.opened import KEY
+from tests.kms.loopback import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.kms.client.opened import ClientJvm
     from tests.kms.cloud_server import CloudServer
-    from tests.support.kms.opened import ClientJvm
 
 THREADS = 8
 FOR_EVER = 60.0

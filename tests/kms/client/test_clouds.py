@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kms.access import FOOTER, KEYS, PAY, PII
+from tests.kms.client.opened import KEY
 from tests.kms.clouds import SERVERS, reading
 from tests.support.expect import refused
-from tests.support.kms.access import FOOTER, KEYS, PAY, PII
-from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.kms.client.opened import ClientJvm
     from tests.kms.cloud_server import CloudServer
-    from tests.support.kms.opened import ClientJvm
 
 
 def test_calls_of_one_client_need_one_login(clients: ClientJvm, cloud: CloudServer, tmp_path: Path) -> None:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kms import answers
+from tests.kms.access import FOOTER, KEYS
+from tests.kms.answers import Answer
+from tests.kms.client.opened import KEY
 from tests.kms.clouds import reading
+from tests.kms.loopback import DROPPED, Fault
 from tests.support.expect import refused
-from tests.support.kms import answers
-from tests.support.kms.access import FOOTER, KEYS
-from tests.support.kms.answers import Answer
-from tests.support.kms.loopback import DROPPED, Fault
-from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.kms.client.opened import ClientJvm, Opened
     from tests.kms.cloud_server import CloudServer
-    from tests.support.kms.opened import ClientJvm, Opened
 
 # Long enough for what a busy machine adds to a login.
 SOON = {"kms.timeoutSeconds": "3"}

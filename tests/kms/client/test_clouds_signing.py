@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+from tests.kms.access import FOOTER, KEYS
+from tests.kms.answers import Answer
+from tests.kms.client.opened import SIGNED
 from tests.kms.cloud_server import User
 from tests.kms.clouds import reading
+from tests.kms.loopback import DROPPED, Fault
 from tests.support.expect import refused
-from tests.support.kms.access import FOOTER, KEYS
-from tests.support.kms.answers import Answer
-from tests.support.kms.loopback import DROPPED, Fault
-from tests.support.kms.opened import SIGNED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.kms.client.opened import ClientJvm, Opened
     from tests.kms.cloud_server import CloudServer
-    from tests.support.kms.opened import ClientJvm, Opened
 
 PUBLISHER, USED = "publisher", (*KEYS, "publisher", "absent")
 MOST_ATTEMPTS = 6

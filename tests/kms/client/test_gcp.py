@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import FOOTER, KEYS, secret
+from tests.kms.answers import Answer
 from tests.kms.gcp_server import HELP, RING, GcpServer, permission_denied, reason
 from tests.kms.gcp_signing import crc32c
 from tests.support.expect import refused
-from tests.support.kms.access import FOOTER, KEYS, secret
-from tests.support.kms.answers import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.kms.opened import ClientJvm, Opened
+    from tests.kms.client.opened import ClientJvm, Opened
 
 
 @pytest.fixture

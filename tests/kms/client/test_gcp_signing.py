@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import KEYS, secret
+from tests.kms.answers import Answer
 from tests.kms.gcp_server import RING, GcpServer
 from tests.kms.gcp_signing import ED25519, MADE, P256, GcpSigningKey, crc32c
 from tests.support.expect import refused
-from tests.support.kms.access import KEYS, secret
-from tests.support.kms.answers import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.kms.opened import ClientJvm, Opened
+    from tests.kms.client.opened import ClientJvm, Opened
 
 USED = (*KEYS, "publisher")
 KEY = "publisher/cryptoKeyVersions/1"

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import FOOTER, PAY, PII
+from tests.kms.client.opened import KEY
 from tests.support.expect import refused
-from tests.support.kms.access import FOOTER, PAY, PII
 from tests.support.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, copy_keys, free_port, running
-from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.support.kms.opened import ClientJvm, Opened
+    from tests.kms.client.opened import ClientJvm, Opened
 
 
 @pytest.fixture

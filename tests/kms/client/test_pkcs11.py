@@ -8,16 +8,16 @@ import pytest
 
 import pme_parquet as pme
 from tests.kms import tokens as tokens_of
+from tests.kms.access import FOOTER, PII
+from tests.kms.client.opened import KEY
 from tests.kms.tokens import PATH, PIN, by_pin
 from tests.support.expect import refused
-from tests.support.kms.access import FOOTER, PII
-from tests.support.kms.opened import KEY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.kms.client.opened import ClientJvm, Opened
     from tests.kms.tokens import Tokens
-    from tests.support.kms.opened import ClientJvm, Opened
 
 WRONG_PIN = "482914"
 

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import FOOTER, KEYS, PAY, PII, by_token, secret
+from tests.kms.client.opened import KEY
+from tests.kms.loopback import Fault
+from tests.kms.transit_server import TransitServer
 from tests.support.expect import refused
-from tests.support.kms.access import FOOTER, KEYS, PAY, PII, by_token, secret
-from tests.support.kms.loopback import Fault
-from tests.support.kms.opened import KEY
-from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.kms.access import Transit
-    from tests.support.kms.opened import ClientJvm
-    from tests.support.kms.transit_key import TransitKey
+    from tests.kms.access import Transit
+    from tests.kms.client.opened import ClientJvm
+    from tests.kms.transit_key import TransitKey
 
 
 @pytest.mark.parametrize("bits", [128, 192, 256])

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
+from tests.kms import answers
+from tests.kms.access import FOOTER, KEYS, by_token, place, secret
+from tests.kms.answers import Answer
+from tests.kms.client.opened import KEY
+from tests.kms.loopback import DROPPED, Fault
+from tests.kms.transit_server import TransitServer
 from tests.support.expect import refused
-from tests.support.kms import answers
-from tests.support.kms.access import FOOTER, KEYS, by_token, place, secret
-from tests.support.kms.answers import Answer
-from tests.support.kms.loopback import DROPPED, Fault
-from tests.support.kms.opened import KEY
-from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.kms.opened import ClientJvm
-    from tests.support.kms.transit_key import TransitKey
+    from tests.kms.client.opened import ClientJvm
+    from tests.kms.transit_key import TransitKey
 
 # Where a test waits for the client to give up, it gives up soon.
 SOON = {"kms.timeoutSeconds": "1"}

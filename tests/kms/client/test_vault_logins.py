@@ -7,28 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kms import answers
+from tests.kms.access import APPROLE, FOOTER, JWT, KEYS, KUBERNETES, PII, AppRole, by_approle, by_kubernetes, by_token
+from tests.kms.client.opened import KEY
+from tests.kms.transit_server import TransitServer
 from tests.support.expect import refused
-from tests.support.kms import answers
-from tests.support.kms.access import (
-    APPROLE,
-    FOOTER,
-    JWT,
-    KEYS,
-    KUBERNETES,
-    PII,
-    AppRole,
-    by_approle,
-    by_kubernetes,
-    by_token,
-)
-from tests.support.kms.opened import KEY
-from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.kms.opened import ClientJvm
-    from tests.support.kms.transit_key import TransitKey
+    from tests.kms.client.opened import ClientJvm
+    from tests.kms.transit_key import TransitKey
 
 RENEWAL = "auth/token/renew-self"
 

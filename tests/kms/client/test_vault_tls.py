@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
+from tests.kms.access import FOOTER, KEYS, by_token, secret
+from tests.kms.answers import Answer
+from tests.kms.client.opened import KEY
+from tests.kms.transit_server import TransitServer
 from tests.support.expect import refused
-from tests.support.kms.access import FOOTER, KEYS, by_token, secret
-from tests.support.kms.answers import Answer
 from tests.support.kms.certificates import Authority, Certificate
-from tests.support.kms.opened import KEY
-from tests.support.kms.transit_server import TransitServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.kms.opened import ClientJvm
-    from tests.support.kms.transit_key import TransitKey
+    from tests.kms.client.opened import ClientJvm
+    from tests.kms.transit_key import TransitKey
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from tests.support.files import bend, thrift
 from tests.support.files.bend import LENGTH_BYTES, NONCE_BYTES, TAG_BYTES
 from tests.support.files.key_material import unwrap
-from tests.support.interop.arrow_kms import master_key
+from tests.support.interop.arrow_files import master_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ SCHEMA, ROW_GROUPS = 2, 4
 COLUMNS, GROUP_ROWS, ORDINAL = 1, 3, 7
 META_DATA, CRYPTO_METADATA, ENCRYPTED_METADATA = 3, 8, 9
 OFFSET_INDEX, COLUMN_INDEX = (4, 5), (6, 7)
-WITH_FOOTER_KEY, WITH_COLUMN_KEY, COLUMN_KEY_METADATA = 1, 2, 2
+WITH_FOOTER_KEY, COLUMN_KEY_METADATA = 1, 2
 ENCODINGS, PATH, CODEC, NUM_VALUES, TOTAL_UNCOMPRESSED, TOTAL_SIZE = 2, 3, 4, 5, 6, 7
 DATA_PAGE, DICTIONARY_PAGE = 9, 11
 BLOOM_OFFSET, BLOOM_LENGTH = 14, 15
@@ -37,6 +37,9 @@ DICTIONARY_TYPE = 2
 BLOOM_BYTES = 1
 
 NO_PAGE = -1
+
+# The regions of a module.
+REGIONS = LENGTH, NONCE, CIPHERTEXT, TAG = "length", "nonce", "ciphertext", "tag"
 
 
 class Kind(IntEnum):
@@ -278,3 +281,19 @@ class Anatomy:
             bits = cast("int", thrift.get(self.parsed(header), BLOOM_BYTES))
             seal = self.seal(Kind.BLOOM_BITSET, chunk.key, chunk.row_group, chunk.column)
             yield from (header, self.module(Kind.BLOOM_BITSET, chunk, header.end, size=bits + seal.overhead))
+
+
+def place(module: Module, region: str) -> int:
+    """Return the offset of a byte in one of the regions of a module."""
+    inside = {
+        LENGTH: 0,
+        NONCE: LENGTH_BYTES + NONCE_BYTES // 2,
+        # The last bytes of a page are values; the first ones may be levels.
+        CIPHERTEXT: module.size - (0 if module.seal.ctr else TAG_BYTES) - 2,
+        TAG: module.size - 1,
+    }
+    return module.offset + inside[region]
+
+
+def data_keys_of(file: Anatomy) -> set[bytes]:
+    return {file.footer_key, *(chunk.key for chunk in file.chunks if chunk.key)}

@@ -25,7 +25,7 @@ TAIL_BYTES = LENGTH_BYTES + MAGIC_BYTES
 # Fields of FileCryptoMetaData, EncryptionAlgorithm, AesGcmV1 and FileMetaData in parquet.thrift.
 ALGORITHM, KEY_METADATA = 1, 2
 GCM, CTR = 1, 2
-AAD_PREFIX, AAD_FILE_UNIQUE, SUPPLY_AAD_PREFIX = 1, 2, 3
+AAD_PREFIX, AAD_FILE_UNIQUE = 1, 2
 FOOTER_ALGORITHM, FOOTER_SIGNING_KEY_METADATA = 8, 9
 
 
@@ -55,41 +55,8 @@ def crypto_metadata(path: Path, change: Callable[[Struct], Struct]) -> None:
     replace(path, with_footer(content, changed + footer[reader.at :]))
 
 
-def plain_footer(path: Path, change: Callable[[Struct], Struct], *, signature: bool = True) -> None:
-    """Change the FileMetaData of a file with a plaintext footer; the old signature stays or is removed."""
-    content = path.read_bytes()
-    footer = content[footer_start(content) : -TAIL_BYTES]
-    reader = thrift.Reader(footer)
-    changed = thrift.write_struct(change(reader.struct()))
-    replace(path, with_footer(content, changed + (footer[reader.at :] if signature else b"")))
-
-
-def aad(metadata: Struct, change: Callable[[Struct], Struct]) -> Struct:
-    """Return FileCryptoMetaData with its AesGcmV1 or AesGcmCtrV1 changed."""
-    [(number, kind, algorithm)] = thrift.get(metadata, ALGORITHM)
-    changed = [thrift.Field(number, kind, change(algorithm))]
-    return thrift.put(metadata, ALGORITHM, thrift.STRUCT, changed)
-
-
 def flip(path: Path, at: int) -> None:
     """Flip one bit of the byte at an offset; a negative one counts from the end."""
     content = bytearray(path.read_bytes())
     content[at] ^= 1
     replace(path, bytes(content))
-
-
-def modules(content: bytes, start: int = MAGIC_BYTES) -> list[tuple[int, int]]:
-    """Return offset and size of each module, from a start on, up to the first gap."""
-    found = []
-    while start + LENGTH_BYTES < footer_start(content):
-        [length] = struct.unpack("<I", content[start : start + LENGTH_BYTES])
-        size = LENGTH_BYTES + int(length)
-        found.append((start, size))
-        start += size
-    return found
-
-
-def flip_in_module(path: Path, number: int) -> None:
-    """Flip a bit in the ciphertext of one of the file's modules, counted in file order."""
-    offset, size = modules(path.read_bytes())[number]
-    flip(path, offset + size - TAG_BYTES - 1)

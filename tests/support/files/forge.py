@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from tests.support.files import anatomy, bend, thrift
-from tests.support.files.anatomy import Kind
+from tests.support.files.anatomy import Anatomy, Kind, place
 from tests.support.files.bend import NONCE_BYTES, TAG_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    from tests.support.files.anatomy import Anatomy, Chunk, Module
+    from tests.support.files.anatomy import Chunk, Module
     from tests.support.files.thrift import Struct
 
     Change = Callable[[Struct], Struct]
@@ -185,3 +186,13 @@ def with_bloom(file: Anatomy, chunk: Chunk, header: bytes, bitset: bytes) -> byt
 
     new = in_chunk(chunk, metadata(file, chunk, changed))
     return with_footer(file, new, file.content[: file.footer_at] + sealed)
+
+
+def cut(path: Path) -> None:
+    bend.replace(path, path.read_bytes()[:-1])
+
+
+def damage(path: Path) -> None:
+    """Flip a bit in the first page."""
+    file = Anatomy(path.read_bytes())
+    bend.replace(path, flip(file.content, place(file.named("id").of(Kind.DATA_PAGE)[0], "ciphertext")))

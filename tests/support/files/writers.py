@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 
 from tests.support.canary import data_files
-from tests.support.interop.arrow_kms import LocalKms
+from tests.support.interop.arrow_files import LocalKms
 from tests.support.interop.modes import CTR, GCM, java_read_properties
 from tests.support.session import TEST_KMS
 

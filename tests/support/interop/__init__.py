@@ -1,1 +1,1 @@
-"""The same table written and read by others: PyArrow (`arrow_kms`, `arrow_files`) and Spark's own source (`modes`)."""
+"""The same table (`samples`) written and read by others: PyArrow (`arrow_files`) and Spark's own source (`modes`)."""

@@ -1,1 +1,1 @@
-"""KMS servers and clients that record their calls: Vault transit (`transit_server`), AWS (`moto_server`), counters."""
+"""KMS servers (`hadoop_server`, `moto_server`), and clients that record their calls: `counting` in Java, `clients`."""

@@ -15,7 +15,7 @@ from uuid import uuid4
 from tests.support import java
 from tests.support.canary import data_files
 from tests.support.expect import save
-from tests.support.interop.arrow_kms import master_key
+from tests.support.interop.arrow_files import master_key
 
 if TYPE_CHECKING:
     import pytest

@@ -1,5 +1,0 @@
-"""A literal secret in place of a reference."""
-
-from __future__ import annotations
-
-LITERAL = "aGVsbG8taHVudGVyMi1rZXk="

@@ -1,1 +1,0 @@
-"""Delta tables for tests of `pme.delta.check`."""

@@ -1,0 +1,58 @@
+"""The forms in which results are shown, and the checks of a diagnosis."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pme_parquet as pme
+    from pme_parquet._display.content import Showable
+
+# These depend on the machine, or on the JVM's options.
+OF_THE_MACHINE = ("AES speed", "AES instructions")
+
+
+def assert_each_says_what_to_do(checks: Iterable[dict[str, Any]]) -> None:
+    """Fail if a check that is not ok has no remedy, or one that is ok has one."""
+    for check in checks:
+        assert check["status"] in {"ok", "warning", "problem"}, check
+        assert check["found"], check
+        assert bool(check["remedy"]) == (check["status"] != "ok"), check
+
+
+def named(checks: Iterable[dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return the one check of this name."""
+    [found] = [check for check in checks if check["name"] == name]
+    return found
+
+
+def not_ok(checks: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Return the checks that are not ok, except those that depend on the machine."""
+    return {
+        check["name"]: check["found"]
+        for check in checks
+        if check["status"] != "ok" and not check["name"].startswith(OF_THE_MACHINE)
+    }
+
+
+def forms(result: Showable, width: int = 100) -> dict[str, str]:
+    """Return a result as a terminal, a notebook, a pipe and a program get it."""
+    return {"text": str(result), "rich": on_screen(result, width), "html": result._repr_html_(), "repr": repr(result)}
+
+
+def all_of(diagnosis: pme.Diagnosis) -> dict[str, str]:
+    """Return a diagnosis in all forms, also in the one that `--json` prints."""
+    return forms(diagnosis) | {"dict": str(diagnosis.to_dict())}
+
+
+def on_screen(result: Showable, width: int) -> str:
+    """Return what a terminal of this width shows."""
+    screen = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    screen.print(result)
+    assert isinstance(screen.file, io.StringIO)
+    return screen.file.getvalue()
