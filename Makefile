@@ -30,8 +30,13 @@ SCALA_TESTS := scalafmtCheckAll scalafmtSbtCheck test
 SPARKS := $(OLDEST) $(BETWEEN) $(NEWEST)
 # The parts of `make test-all`: the Scala suites, those of jvm/spark on each Spark 4, and each folder of tests on each Spark.
 SUITES := $(patsubst %,%-suites,$(BETWEEN) $(NEWEST))
-FOLDERS := $(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py))))
-PARTS := scala $(SUITES) $(foreach spark,$(SPARKS),$(FOLDERS:%=$(spark)-%))
+# `storage.hdfs` is tests/storage/hdfs, which `storage` leaves out.
+FOLDERS := $(subst /,.,$(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py)))))
+inner_of = $(sort $(dir $(wildcard tests/$(1)/*/test_*.py)))
+# What meets no Spark, or only the newest one.
+ONCE := architecture flink kms.client storage.clouds
+PARTS := scala $(SUITES) $(foreach spark,$(filter-out $(NEWEST),$(SPARKS)),$(patsubst %,$(spark)-%,$(filter-out $(ONCE),$(FOLDERS)))) \
+  $(FOLDERS:%=$(NEWEST)-%)
 # One or two files of each area, which together take a few minutes.
 QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_end_to_end.py delta/test_places.py docs/test_links.py doctor/test_shown.py \
   format/test_streaming.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
@@ -97,12 +102,13 @@ $(foreach spark,$(BETWEEN) $(NEWEST),$(eval $(call suites_of,$(spark))))
 
 define parts_of
 test-all-$(1)-%: $(call tested_on,$(call python_of,$(1))) $$(ACCP_WHEEL) target/jars/iceberg/.all target/jars/delta/.all target/jars/hudi/.all
-	PME_TEST_ALL=1 scripts/test-part $(1)-$$* $(call python_of,$(1))/bin/python -m pytest tests/$$* $$(PYTEST_ARGS)
+	PME_TEST_ALL=1 scripts/test-part $(1)-$$* $(call python_of,$(1))/bin/python -m pytest tests/$$(subst .,/,$$*) \
+	  $$(addprefix --ignore=,$$(call inner_of,$$*)) $$(PYTEST_ARGS)
 endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
 
 # Only the newest Spark has the clients of clouds' stores, and only these tests read stores with Python's packages, too.
-test-all-$(NEWEST)-storage: .venv/.clouds
+test-all-$(NEWEST)-storage.clouds: .venv/.clouds
 
 test-all-$(NEWEST)-flink: target/jars/flink/.all
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
-PARTS = ("scala", "4.3.0-suites", "4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms")
+PARTS = ("scala", "4.3.0-suites", "4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client")
 PRINT = ("sh", "-c", "echo work; echo '== 7 passed in 1s =='")
 
 # Tests have no name of their own in git.
@@ -27,6 +27,8 @@ FILES = {
     "tests/conftest.py": "",
     "tests/format/test_write.py": "from tests.support import source\n",
     "tests/kms/test_vault.py": "",
+    "tests/kms/client/test_vault_client.py": "from tests.kms import server\n",
+    "tests/kms/server.py": "",
     "tests/orc/test_read.py": "",
     "tests/docs/test_pages.py": "",
     "tests/support/source.py": "from tests.support.rows import row\n",
@@ -87,7 +89,9 @@ def passed(project: Path, commit: str | None = None) -> None:
         ("tests/orc/test_read.py", ["4.3.0-orc"]),
         # By way of another helper.
         ("tests/support/rows.py", ["4.3.0-format"]),
-        ("tests/support/Kms.java", ["4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms"]),
+        ("tests/support/Kms.java", ["4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
+        ("tests/kms/server.py", ["3.5.9-kms", "4.3.0-kms.client"]),
+        ("tests/kms/test_vault.py", ["3.5.9-kms"]),
         ("bench/speed.py", []),
     ],
 )
