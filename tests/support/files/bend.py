@@ -22,11 +22,10 @@ NONCE_BYTES, TAG_BYTES = 12, 16
 SIGNATURE_BYTES = NONCE_BYTES + TAG_BYTES
 TAIL_BYTES = LENGTH_BYTES + MAGIC_BYTES
 
-# Fields of FileCryptoMetaData, EncryptionAlgorithm, AesGcmV1 and FileMetaData in parquet.thrift.
+# Fields of FileCryptoMetaData, EncryptionAlgorithm and AesGcmV1 in parquet.thrift.
 ALGORITHM, KEY_METADATA = 1, 2
 GCM, CTR = 1, 2
 AAD_PREFIX, AAD_FILE_UNIQUE, SUPPLY_AAD_PREFIX = 1, 2, 3
-FOOTER_ALGORITHM, FOOTER_SIGNING_KEY_METADATA = 8, 9
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -76,20 +75,3 @@ def flip(path: Path, at: int) -> None:
     content = bytearray(path.read_bytes())
     content[at] ^= 1
     replace(path, bytes(content))
-
-
-def modules(content: bytes, start: int = MAGIC_BYTES) -> list[tuple[int, int]]:
-    """Return offset and size of each module, from a start on, up to the first gap."""
-    found = []
-    while start + LENGTH_BYTES < footer_start(content):
-        [length] = struct.unpack("<I", content[start : start + LENGTH_BYTES])
-        size = LENGTH_BYTES + int(length)
-        found.append((start, size))
-        start += size
-    return found
-
-
-def flip_in_module(path: Path, number: int) -> None:
-    """Flip a bit in the ciphertext of one of the file's modules, counted in file order."""
-    offset, size = modules(path.read_bytes())[number]
-    flip(path, offset + size - TAG_BYTES - 1)
