@@ -54,16 +54,11 @@ abstract class AttackedFilesSuite extends WrittenFilesSuite {
    * @param options none for a plaintext file
    * @param shift added to all values: other rows in the same layout
    */
-  protected def attacked(
-      root: LocalPath,
-      options: Seq[(String, String)],
-      shift: Int = 0,
-      by: KmsUse = use
-  ): Path = {
+  protected def attacked(root: LocalPath, options: Seq[(String, String)], shift: Int = 0): Path = {
     val directory = Files.createTempDirectory(root, "attacked")
     val file = new Path(directory.resolve("f.parquet").toUri)
     val own = new Configuration(false)
-    val scope = if (options.isEmpty) None else Some(writer(by, directory, options: _*))
+    val scope = if (options.isEmpty) None else Some(writer(use, directory, options: _*))
     scope.foreach(PmeCryptoFactory.useForWrite(own, _))
     val out = ExampleParquetWriter
       .builder(file)
