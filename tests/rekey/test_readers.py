@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
@@ -14,11 +13,10 @@ import pme_parquet as pme
 from tests.rekey.content import CRC, assert_places_are_true, content, copied
 from tests.rekey.copies import copy, encryption
 from tests.support.canary import data_files
-from tests.support.expect import refused
-from tests.support.files import bend, thrift
+from tests.support.files import thrift
 from tests.support.files.anatomy import COMPRESSED_SIZE, PAGE_HEADERS, PAGES, Anatomy
 from tests.support.interop import arrow_files, modes
-from tests.support.interop.modes import CTR, FACTORY, GCM, MODES, Mode
+from tests.support.interop.modes import FACTORY, MODES, Mode
 from tests.support.interop.samples import MAPS, Table, arrow_frame, arrow_table, spark_frame, spark_table
 from tests.support.session import TEST_KMS
 
@@ -92,39 +90,6 @@ def test_pages_of_every_codec_are_copied(
     assert arrow_table(arrow_files.read(single(target), external=False)) == expected
 
 
-@pytest.mark.parametrize("algorithm", [GCM, CTR])
-def test_levels_in_the_clear_are_copied_only_when_allowed_and_then_encrypted(
-    spark: SparkSession, tmp_path: Path, target: str, expected: Table, algorithm: str
-) -> None:
-    source = tmp_path / "java"
-    properties = modes.java_properties(MODES[6]._replace(algorithm=algorithm), TEST_KMS)
-    v2 = {"parquet.writer.version": "v2"}
-    spark_frame(spark).write.format("parquet").options(**FACTORY, **properties, **v2).save(str(source))
-    with refused("PME_UNSUPPORTED", ".parquet", "clearLevels=allow"):
-        copy(spark, source, target, UNIFORM, algorithm=algorithm)
-    copy(spark, source, target, UNIFORM, algorithm=algorithm, clearLevels="allow")
-    assert ours(spark, target) == expected
-    assert arrow_table(arrow_files.read(single(target), external=False)) == expected
-
-
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
-def test_plaintext_is_copied_only_when_allowed(
-    spark: SparkSession, tmp_path: Path, target: str, expected: Table, version: str
-) -> None:
-    source = tmp_path / "plain"
-    source.mkdir()
-    settings: dict[str, Any] = {"data_page_version": version, "row_group_size": 25, "write_page_index": True}
-    pq.write_table(arrow_frame(), source / "a.parquet", **settings)
-    with refused("PME_PLAINTEXT_FILE", "a.parquet"):
-        copy(spark, source, target, UNIFORM)
-    copy(spark, source, target, UNIFORM, plaintextFiles="allow")
-    after = Anatomy(single(target).read_bytes())
-    assert all(chunk.key for chunk in after.chunks)
-    assert_places_are_true(after)
-    assert ours(spark, target) == expected
-    assert arrow_table(arrow_files.read(single(target), external=False)) == expected
-
-
 def test_a_table_without_rows_is_copied(spark: SparkSession, tmp_path: Path, target: str) -> None:
     source = tmp_path / "empty"
     source.mkdir()
@@ -153,16 +118,3 @@ def test_checksums_are_computed_again(spark: SparkSession, tmp_path: Path, targe
     for header, body in zip(headers, bodies, strict=True):
         assert thrift.get(header, COMPRESSED_SIZE) == len(body)
         assert thrift.get(header, CRC) % 2**32 == crc32(body)
-
-
-def test_a_page_with_a_wrong_checksum_does_not_get_a_correct_one(
-    spark: SparkSession, tmp_path: Path, target: str
-) -> None:
-    source = tmp_path / "plain"
-    source.mkdir()
-    file = source / "a.parquet"
-    rows = pa.table({"id": pa.array(range(1000), pa.int64())})
-    pq.write_table(rows, file, write_page_checksum=True, compression="none", use_dictionary=False)
-    bend.flip(file, 2000)
-    with refused("PME_DAMAGED_FILE", "a.parquet", "'id'", "checksum"):
-        copy(spark, source, target, UNIFORM, plaintextFiles="allow")

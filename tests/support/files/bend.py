@@ -22,11 +22,10 @@ NONCE_BYTES, TAG_BYTES = 12, 16
 SIGNATURE_BYTES = NONCE_BYTES + TAG_BYTES
 TAIL_BYTES = LENGTH_BYTES + MAGIC_BYTES
 
-# Fields of FileCryptoMetaData, EncryptionAlgorithm, AesGcmV1 and FileMetaData in parquet.thrift.
+# Fields of FileCryptoMetaData, EncryptionAlgorithm and AesGcmV1 in parquet.thrift.
 ALGORITHM, KEY_METADATA = 1, 2
 GCM, CTR = 1, 2
 AAD_PREFIX, AAD_FILE_UNIQUE = 1, 2
-FOOTER_ALGORITHM, FOOTER_SIGNING_KEY_METADATA = 8, 9
 
 
 def replace(path: Path, content: bytes) -> None:

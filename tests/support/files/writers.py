@@ -109,7 +109,6 @@ def java_properties(kind: Kind) -> dict[str, str]:
 OPTIONS: dict[str, Callable[[Kind], dict[str, str]]] = {
     "ours": our_options,
     "java": java_properties,
-    "plaintext": lambda _: {},
 }
 
 

@@ -17,6 +17,7 @@ import io.pmeparquet.Condition.{
   UnknownColumn,
   Unsupported
 }
+import io.pmeparquet.PmeException
 
 /** A plaintext table is encrypted in place: nothing is lost, and another run continues an interrupted one. */
 class TableInPlaceSuite extends PlainTableSuite {
@@ -269,10 +270,16 @@ class TableInPlaceSuite extends PlainTableSuite {
             else allFiles(own.getParent.toString).foreach(Files.deleteIfExists(_))
         }
       // Spark may retry no task: all files fail, or the run does.
-      val text =
-        try inPlace(table, Map("uniformKey" -> "footer")).failed.asScala.map(_.message).mkString("\n")
-        catch { case failed: Exception => failed.getMessage }
-      assert(text.contains("another one has begun"), text)
+      val failed =
+        try
+          inPlace(table, Map("uniformKey" -> "footer")).failed.asScala
+            .map(one => one.condition -> one.message)
+        catch { case whole: PmeException => Seq(whole.getCondition() -> whole.getMessage) }
+      assert(failed.nonEmpty)
+      for ((condition, message) <- failed) {
+        assertEquals(condition, Unsupported.name, message)
+        assert(message.contains("another one has begun"), message)
+      }
       assertEquals(files("plain").map(Files.readAllBytes(_).toSeq), before)
       assertEquals(hidden().sorted, Seq("manifest.json", "running"))
       assert(Files.exists(others))

@@ -6,6 +6,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.parquet.format.{AesGcmCtrV1, EncryptionAlgorithm}
 
+import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.spark.AlteredFile
 import io.pmeparquet.spark.AlteredFile.{bytes, little, withFooter, TailBytes}
 import io.pmeparquet.spark.SparkSuite
@@ -82,7 +83,9 @@ class AlteredFilesSuite extends SparkSuite {
       check()
     }
 
-  test("a footer that claims another algorithm is refused") {
+  test(
+    "a footer that claims another algorithm is refused; where it is allowed, a page with a tag is damage"
+  ) {
     val file = written()
     AlteredFile.cryptoMetadata(file) { metadata =>
       val gcm = metadata.getEncryption_algorithm.getAES_GCM_V1
@@ -91,6 +94,17 @@ class AlteredFilesSuite extends SparkSuite {
       ()
     }
     refusedEverywhere(file, Algorithm, "AES_GCM_CTR_V1")
+    // The tag of each page at its front: CTR then starts counting as GCM did, and finds sixteen bytes too many.
+    val start = ModuleFrame.LengthBytes + ModuleFrame.NonceBytes
+    for (page <- AlteredFile.modules(Files.readAllBytes(file)).indices.take(6) if page % 2 == 1)
+      AlteredFile.overwrite(file, page) { body =>
+        body.take(start) ++ body
+          .takeRight(AlteredFile.TagBytes) ++ body.drop(start).dropRight(AlteredFile.TagBytes)
+      }
+    for (byReader <- Seq("pages", "spark")) {
+      val accepting = kms ++ Map("algorithm" -> "AES_GCM_CTR_V1", "reader" -> byReader)
+      refused(DamagedFile, file.getFileName.toString)(reader(accepting).load(target).collect())
+    }
   }
 
   test("a cut file, and one with an impossible footer, are refused") {

@@ -5,6 +5,7 @@ import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.spark.admin.seal.{IndexRequests, Sealing}
+import io.pmeparquet.spark.admin.QueryStatistics
 import io.pmeparquet.spark.PairSuite
 
 /** Where a schema comes from, how names are matched, and frames without rows or columns, or with strange names. */
@@ -187,12 +188,18 @@ class SchemasSuite extends PairSuite {
       val indexes = Seq("minMax", "valueList")
         .map(kind => IndexRequests.parse(s"""{"kind": "$kind", "column": "extra", "parameters": {}}"""))
       Sealing.seal(spark, ours.path, kms, Some(indexes), Some("unsealed"))
-      val cases = Seq("extra = 5" -> "1", "extra < 6" -> "1", "extra IS NOT NULL" -> "12", "extra = 6" -> "2")
-      for ((condition, ids) <- cases)
-        assertEquals(
-          rows(spark.table("later").where(condition).select("id")),
-          ids.map(id => s"[$id]").toSeq,
-          condition
-        )
+      val cases = Seq(
+        ("extra = 5", "1", 1),
+        ("extra < 6", "1", 1),
+        ("extra IS NOT NULL", "12", 2),
+        ("extra = 6", "2", 2),
+        ("extra = 7", "", 1)
+      )
+      for ((condition, ids, files) <- cases) {
+        val found = spark.table("later").where(condition).select("id")
+        assertEquals(rows(found), ids.map(id => s"[$id]").toSeq, condition)
+        // The file without the column is always read.
+        assert(QueryStatistics.json(found).contains(s""""filesRead":$files"""), condition)
+      }
     }
 }

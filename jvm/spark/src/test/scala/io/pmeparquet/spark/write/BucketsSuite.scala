@@ -40,7 +40,10 @@ class BucketsSuite extends PairSuite {
       left.join(spark.table(source.table).as("r"), "id").select("id", "l.name", "r.salary")
     }
     assertEquals(same(joined).size, 20)
-    assert(!plan(joined(ours)).contains("Exchange"))
+    for (bucketing <- Seq(false, true)) {
+      set(Map("spark.sql.sources.bucketing.enabled" -> bucketing.toString))
+      assertEquals(plan(joined(ours)).contains("Exchange"), !bucketing)
+    }
     assertEquals(
       same { source =>
         residents(70, 5).write.insertInto(source.table)

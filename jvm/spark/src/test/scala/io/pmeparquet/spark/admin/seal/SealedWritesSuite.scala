@@ -18,6 +18,7 @@ import io.pmeparquet.spark.{AlteredFile, SealedSuite}
 import io.pmeparquet.spark.admin.{Rotation, RotationSettings, TableCopies}
 import io.pmeparquet.Condition.{
   BadOption,
+  PlaintextFile,
   SnapshotDamaged,
   SnapshotMismatch,
   SnapshotNotAuthentic,
@@ -398,8 +399,8 @@ class SealedWritesSuite extends SealedSuite {
 
   // Encryption in place.
 
-  private def inPlace(path: String) =
-    TableCopies.encryptInPlace(spark, path, Map.empty[String, String].asJava, footer.asJava)
+  private def inPlace(path: String, read: (String, String)*) =
+    TableCopies.encryptInPlace(spark, path, read.toMap.asJava, footer.asJava)
 
   private def sealedPlaintext(): Unit = {
     numbers().write.parquet(target)
@@ -425,5 +426,9 @@ class SealedWritesSuite extends SealedSuite {
     AlteredFile.replace(file, Files.readAllBytes(otherFile()))
     kept(target, SnapshotMismatch, "replaced")(inPlace(target))
     AlteredFile.replace(file, original)
+    // The file has another time than the sealed one, so it is opened, which needs what reading it needs.
+    kept(target, PlaintextFile, "plaintextFiles=allow")(inPlace(target))
+    inPlace(target, "plaintextFiles" -> "allow")
+    assertEquals(requiredIds(), range(20))
   }
 }
