@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 import pme_parquet as pme
-from tests.clouds.place import HERE, InCloud, reached
+from tests.clouds.place import InCloud, reached
 from tests.clouds.sealing import (
     test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
     test_a_failure_that_passes,
@@ -17,6 +17,7 @@ from tests.clouds.sealing import (
     test_a_store_that_stops,
     test_a_table_is_sealed,
 )
+from tests.support import needs
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = [HERE, pytest.mark.all_rows]
+pytestmark = [needs.s3a, needs.test_all, pytest.mark.all_rows]
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
-from tests.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
-from tests.clouds.place import HERE, reached
+from tests.clouds.inspecting import OF_SESSION, Twins, only_the_store
+from tests.clouds.place import reached
+from tests.support import needs
 from tests.support.expect import refused
 from tests.support.storage import blobs
 from tests.support.storage.azure import ACCOUNT, CONTAINER, Azure
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
-pytestmark = [HERE, needs("adlfs"), pytest.mark.all_rows]
+pytestmark = [needs.s3a, needs.test_all, needs.package("adlfs"), pytest.mark.all_rows]
 
 SIGNED = "c2lnbmVk"
 KEY = b64encode(b"nothing").decode()

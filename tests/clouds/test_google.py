@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.clouds.place import HERE, InCloud, reached
+from tests.clouds.place import InCloud, reached
 from tests.clouds.sealing import (
     test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
     test_a_failure_that_passes,
@@ -16,6 +16,7 @@ from tests.clouds.sealing import (
     test_a_store_that_stops,
     test_a_table_is_sealed,
 )
+from tests.support import needs
 from tests.support.storage.google import Google
 from tests.support.storage.operations import (
     test_a_migration_of_orc,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = [HERE, pytest.mark.all_rows]
+pytestmark = [needs.s3a, needs.test_all, pytest.mark.all_rows]
 
 
 @pytest.fixture(scope="module")

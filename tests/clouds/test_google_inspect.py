@@ -9,8 +9,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tests.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
-from tests.clouds.place import HERE, reached
+from tests.clouds.inspecting import OF_SESSION, Twins, only_the_store
+from tests.clouds.place import reached
+from tests.support import needs
 from tests.support.storage.google import TOKEN, Google
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
-pytestmark = [HERE, needs("gcsfs")]
+pytestmark = [needs.s3a, needs.test_all, needs.package("gcsfs")]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ prove false of more rows than the statistics of footers, which they are made of,
 from __future__ import annotations
 
 import datetime as dt
-import os
 import re
 from dataclasses import replace
 from functools import reduce
@@ -21,6 +20,7 @@ from pyspark.sql import DataFrame
 
 import pme_parquet as pme
 from tests.snapshots.tables import paths_listed
+from tests.support import needs
 from tests.support.generated import predicates
 from tests.support.generated.kinds import BY_NAME, Field, draw, quoted
 from tests.support.generated.tables import ROW_ID, Sample, column
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.rows(1)
 
-ALL = bool(os.environ.get("PME_TEST_ALL"))
-TABLES, CONDITIONS = (60, 34) if ALL else (12, 12)
+TABLES, CONDITIONS = (60, 34) if needs.ALL else (12, 12)
 FEW, MOST, FILES = 20, 120, 6
 TOGETHER = 12
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
+from tests.support import needs
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import copies, s3a
+from tests.support.storage import copies
 from tests.support.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
 from tests.support.storage.faults import at, concerns
 from tests.support.storage.place import READING, InBucket
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.support.storage.object_store import Fault, Request
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = needs.s3a
 
 # A point is a part of the requests that a clean run makes.
 POINTS = range(20)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support import needs
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from tests.support.storage.object_store import Fault
     from tests.support.storage.place import InBucket
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = needs.s3a
 
 # Of the files that a listing may lack, `make test` tries one.
 MOST = None if os.environ.get("PME_TEST_ALL") else 1

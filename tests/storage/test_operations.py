@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.storage import s3a
+from tests.support import needs
 from tests.support.storage.operations import (
     test_copies,
     test_in_place,
@@ -14,6 +14,6 @@ from tests.support.storage.operations import (
 __all__ = ["test_copies", "test_in_place", "test_rotations", "test_streams", "test_writes_and_reads"]
 
 pytestmark = [
-    pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    needs.s3a,
     pytest.mark.all_rows,
 ]

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.support.storage import s3a
+from tests.support import needs
 from tests.support.storage.operations import test_a_migration_of_orc
 
 __all__ = ["test_a_migration_of_orc"]
 
 pytestmark = [
-    pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    needs.s3a,
     pytest.mark.nightly,
 ]

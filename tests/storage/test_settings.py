@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 import pme_parquet as pme
+from tests.support import needs
 from tests.support.frames import people
-from tests.support.storage import s3a
 from tests.support.storage.place import READING
 
 if TYPE_CHECKING:
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.support.storage.place import InBucket
 
-pytestmark = pytest.mark.skipif(not s3a.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = needs.s3a
 
 
 def test_a_sessions_settings_reach_the_store_without_spark(

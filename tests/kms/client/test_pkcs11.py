@@ -9,6 +9,7 @@ import pytest
 import pme_parquet as pme
 from tests.kms import tokens as tokens_of
 from tests.kms.tokens import PATH, PIN, by_pin
+from tests.support import needs
 from tests.support.expect import refused
 from tests.support.kms.access import FOOTER, PII
 from tests.support.kms.opened import KEY
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 WRONG_PIN = "482914"
 
-pytestmark = tokens_of.installed
+pytestmark = needs.softhsm
 
 
 def opened(clients: ClientJvm, tokens: Tokens, configuration: Path, pin: str = PIN) -> Opened:

@@ -6,15 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tests.support import java
-from tests.support.session import ROOT, SPARK_VERSION
+from tests.support.session import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
-# S3A must be of the same Hadoop as Spark.
-FITS = SPARK_VERSION >= (4, 3)
 JARS = ROOT / "target" / "jars" / "s3a"
 
 # Spark 4.1 has an older Hadoop. Only `make test-all` has these.
