@@ -126,9 +126,8 @@ class TestSparksTables:
         assert len(rows) == len(ran.result.rows["vectors"]) + 1
         [vector] = pa.table(table.deletion_vectors().read_all()).to_pylist()
         assert vector["filepath"].endswith(path)
-        assert [row for row, kept in zip(rows, vector["selection_vector"], strict=True) if kept] == ran.result.rows[
-            "vectors"
-        ]
+        live = [row for row, kept in zip(rows, vector["selection_vector"], strict=True) if kept]
+        assert live == ran.result.rows["vectors"]
 
     @pytest.mark.parametrize(
         "read",

@@ -236,10 +236,11 @@ def main() -> None:
     work = Path(sys.argv[1])
     job = Checks(session(work), work)
     job.make("people")
-    for part in (look, alter, diagnose):
-        part(job)
+    look(job)
+    alter(job)
     live = len(job.live(job.place("people")))
     [cleaned] = pme.inspect(job.place("cleaned"), spark=job.spark).tables
+    diagnose(job)
     job.spark.stop()
     print_result(picked(Result, job, live=live, cleaned=picked(Inspected, cleaned)))
 
