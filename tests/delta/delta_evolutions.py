@@ -10,6 +10,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tests.delta.delta_redactions import PREDICATES
 from tests.delta.delta_tables import CANARY, FOOTER_KEY_NAME, SILENT, Emptied, Job, without_setting
 from tests.support.canary import files_under, find_canaries
 from tests.support.session import SPARK_VERSION
@@ -187,7 +188,9 @@ def evolve(job: Job, name: str, mode: str) -> None:
     emptied(job, name)
     note("rows at last", f"SELECT id, ssn, code, fresh FROM {table}")
     append(job, f"{name}: before told", name, f"2L AS id, '{CANARY}-2' AS ssn, {wide}, '{SHOWN}' AS fresh")
+    job.spark.conf.set(PREDICATES, "allow")
     note("told", f"DELETE FROM {table} WHERE fresh = '{SHOWN}'")
+    job.spark.conf.unset(PREDICATES)
     job.check(f"{name}: check of a condition", name)
     if mode:
         note("dropped key", f"ALTER TABLE {table} DROP COLUMN ssn")

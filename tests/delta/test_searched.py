@@ -23,7 +23,6 @@ pytestmark = [
 
 PATIENCE = 1800
 EVOLVING = {"": "evolving", "name": "evolvingname"}
-OF_ID = ("high", "predicate", "id")
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +107,7 @@ def test_check_reports_a_condition_on_a_column_that_has_the_key_of_the_footer(ra
     found = ran.checks[f"{name}: check of a condition"]
     columns = {"code", "extra", "fresh", "id", "later", "merged", "person.added", "person.inner", "ssn"}
     assert set(found.columns) == columns
-    assert found.kinds == [("high", "predicate", "fresh"), OF_ID, CHECKPOINT]
+    assert found.kinds == [("high", "predicate", "fresh"), CHECKPOINT]
     shown = readable(ran, name, SHOWN)
     assert shown
     assert shown <= {one.file for one in found.findings if one.severity == "high"}
