@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.support import needs
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "prose"
 
@@ -177,8 +179,8 @@ def test_each_pattern_has_better_wording(prose: Any) -> None:
     assert all(advice.strip() for _, advice in patterns)
 
 
+@needs.package("proselint", "only environments of `make lint` have proselint")
 def test_a_planted_fault_fails_the_run(tmp_path: Path) -> None:
-    pytest.importorskip("proselint", reason="only environments of `make lint` have proselint")
     page = tmp_path / "page.md"
     page.write_text("# Title\n\nThe doctor tells which jar is missing.\n\nThe very unique file stays for ever.\n")
     run = subprocess.run([sys.executable, str(SCRIPT), str(page)], capture_output=True, text=True, check=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from inspect import isclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from pme_parquet._cli.options import (
     pairs,
 )
 from pme_parquet._cli.rotating import rotate
+from tests.support import needs
 from tests.support.markdown import ROOT
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def test_a_file_in_the_current_directory_is_never_used(home: Path, monkeypatch: 
         configured()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="modes of POSIX")
+@needs.posix
 def test_a_configuration_file_that_others_can_change_is_refused(home: Path) -> None:
     config(home / ".config", kms="vault").chmod(0o666)
     with pytest.raises(pme.BadOptionError, match="other users can change it"):

@@ -1,24 +1,24 @@
 """Queries with Apache DataFusion Comet in the session, and the same without it.
 
-Run as ``python -m tests.comet.comet_job DIRECTORY``. It prints what came of each step as JSON.
+Run as ``python -m tests.comet.comet_job DIRECTORY``.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import re
 import sys
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.support import metastore
 from tests.support.frames import SIMPLE
-from tests.support.metastore import said
+from tests.support.processes import print_result
 from tests.support.session import ROOT, builder, session_settings, without_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -70,34 +70,57 @@ def scans(frame: DataFrame) -> list[str]:
     return sorted(set(re.findall(r"FileScan [\w-]+|Comet\w+(?: \[\w+\])?", plan)))
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Whether a query returned the same with Comet and without, how many rows, and what scanned."""
+
+    is_same: bool
+    rows: int
+    with_comet: list[str]
+    without: list[str]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What came of a read, and what scanned."""
+
+    outcome: metastore.Outcome
+    scans: list[str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Queries by their names and whether Comet converts; reads by the scan and the case."""
+
+    queries: dict[str, Compared]
+    reads: dict[str, Read]
+
+
 class Job:
     def __init__(self, work: Path) -> None:
         self.work, self.spark = work, session(work)
-        self.done: dict[str, Any] = {}
+        self.queries: dict[str, Compared] = {}
+        self.reads: dict[str, Read] = {}
         for name, padded in {"keys": str.ljust, "wrong": str.rjust}.items():
             pairs = (f"{key}={base64.b64encode(padded(key, 16).encode()).decode()}" for key in NAMES)
             (work / name).write_text("\n".join(pairs))
         self.kms = {"kms": "static", "kms.static.keys": f"file:{work / 'keys'}"}
 
-    def attempt(self, step: str, what: Callable[[], Any]) -> None:
-        try:
-            self.done[step] = what()
-        except Exception as error:  # noqa: BLE001 - any outcome is compared
-            self.done[step] = said(error)
-
     def both(self, step: str, text: str, table: str) -> None:
-        """Keep whether a query returns the same with Comet and without, and what scanned."""
+        """Run a query with Comet and without."""
+        outcomes = []
+        for on in ("false", "true"):
+            self.spark.conf.set(ON, on)
+            frame = self.spark.sql(text.format(t=table))
+            outcomes.append((rows(frame), scans(frame)))
+        [(expected, without), (found, with_comet)] = outcomes
+        self.queries[step] = Compared(found == expected, len(found), with_comet, without)
 
-        def same() -> list[Any]:
-            outcomes = []
-            for on in ("true", "false"):
-                self.spark.conf.set(ON, on)
-                frame = self.spark.sql(text.format(t=table))
-                outcomes.append((rows(frame), scans(frame)))
-            self.spark.conf.set(ON, "true")
-            return [outcomes[0][0] == outcomes[1][0], len(outcomes[0][0]), outcomes[0][1], outcomes[1][1]]
-
-        self.attempt(step, same)
+    def sum(self, step: str, frame: DataFrame) -> None:
+        """Read the rows that a filter leaves."""
+        found = frame.where("id > 10 AND s > '3'").groupBy().agg({"d": "sum", "*": "count"})
+        outcome = metastore.outcome(lambda: [repr(tuple(row)) for row in found.collect()])
+        self.reads[step] = Read(outcome, scans(found) if outcome.rows else [])
 
     def ours(self, name: str, frame: DataFrame, **options: str) -> None:
         given = {"footerKey": "footer", "columnKeys": "pii: s"} | options
@@ -113,7 +136,7 @@ def all_types(job: Job) -> None:
     for convert in ("false", "true"):
         job.spark.conf.set(CONVERT, convert)
         for name, text in QUERIES.items():
-            job.both(f"types {name} {convert}", text, "types")
+            job.both(f"{name} {convert}", text, "types")
     job.spark.conf.set(CONVERT, "false")
 
 
@@ -153,29 +176,24 @@ def checks(job: Job) -> None:
     for name, (table, more) in cases.items():
         options = job.kms | more
         reader = job.spark.read.format("pme-parquet").options(**options).schema(schema)
-        job.attempt(f"ours {name}", partial(summed, reader.load(str(job.work / table))))
+        job.sum(f"ours {name}", reader.load(str(job.work / table)))
         for scan in SCANS:
             job.spark.conf.set("spark.comet.scan.impl", scan)
             own = FACTORY | {f"pme-parquet.{option}": value for option, value in options.items()}
             spark_own = job.spark.read.format("parquet").options(**own).schema(schema)
-            job.attempt(f"{scan} {name}", partial(summed, spark_own.load(str(job.work / table))))
+            job.sum(f"{scan} {name}", spark_own.load(str(job.work / table)))
         job.spark.conf.set("spark.comet.scan.impl", "auto")
         job.spark.conf.set("spark.comet.scan.enabled", "false")
-        job.attempt(f"off {name}", partial(summed, spark_own.load(str(job.work / table))))
+        job.sum(f"off {name}", spark_own.load(str(job.work / table)))
         job.spark.conf.set("spark.comet.scan.enabled", "true")
-
-
-def summed(frame: DataFrame) -> list[Any]:
-    found = frame.where("id > 10 AND s > '3'").groupBy().agg({"d": "sum", "*": "count"})
-    return [[list(row) for row in found.collect()], scans(found)]
 
 
 def main() -> None:
     job = Job(Path(sys.argv[1]))
-    for step in (all_types, checks):
-        job.attempt(f"step {step.__name__}", partial(step, job))
+    all_types(job)
+    checks(job)
     job.spark.stop()
-    sys.stdout.write(json.dumps(job.done) + "\n")
+    print_result(Result(job.queries, job.reads))
 
 
 if __name__ == "__main__":

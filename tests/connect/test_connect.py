@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
+import pme_parquet as pme
+from pme_parquet._doctor.diagnosis import Check
 from tests.connect.round_trip import ROWS
-from tests.support import session
+from tests.support import needs, session
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.shown import named, not_ok
 
 pytestmark = [
-    pytest.mark.skipif(
-        session.SPARK_VERSION < (4, 0), reason="PySpark 3.5 does not bring the Spark Connect server's jar"
-    ),
+    needs.spark((4, 0), "PySpark 3.5 does not bring the Spark Connect server's jar"),
     pytest.mark.nightly,
 ]
 
@@ -95,7 +95,7 @@ def test_sql_rotates_over_connect(seen: dict[str, Any]) -> None:
 
 
 def test_the_doctor_looks_at_the_server_over_connect(seen: dict[str, Any]) -> None:
-    checks = seen["diagnosis"]["checks"]
-    assert not_ok(checks) == {}
-    assert named(checks, "session")["found"] == "Spark Connect; the following checks are of the server"
-    assert named(checks, "key 'pii' from executor")["found"].startswith("through the driver, unwrapped in ")
+    diagnosis = pme.Diagnosis(tuple(Check(**one) for one in seen["diagnosis"]["checks"]))
+    assert not_ok(diagnosis) == {}
+    assert named(diagnosis, "session").found == "Spark Connect; the following checks are of the server"
+    assert named(diagnosis, "key 'pii' from executor").found.startswith("through the driver, unwrapped in ")

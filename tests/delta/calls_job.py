@@ -1,22 +1,22 @@
 """A job on one table of a real Delta with a KMS that counts its calls.
 
-Run as ``python -m tests.delta.calls_job DIRECTORY MASTER FILES CALLER [short]``. It prints the calls of each step as
-JSON: what was called, for which master key, and by which executor.
+Run as ``python -m tests.delta.calls_job DIRECTORY MASTER FILES CALLER [short]``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 import pme_parquet.delta
 from tests.delta.delta_tables import FACTORY, FACTORY_NAME, FILES, clear_logs
 from tests.support.kms.cluster_places import Places
-from tests.support.kms.counting import KMS, ROWS_PER_FILE, Log, frame, jar
+from tests.support.kms.counting import KMS, ROWS_PER_FILE, Called, Log, frame, jar
+from tests.support.processes import print_result
 from tests.support.session import EXTENSION, builder, session_settings
 
 if TYPE_CHECKING:
@@ -62,13 +62,21 @@ def session(places: Places, master: str, caller: str) -> SparkSession:
     return started
 
 
+@dataclass(frozen=True)
+class Result:
+    """What each step returned and called, and how many files the table has at the end."""
+
+    steps: dict[str, Called]
+    files: int
+
+
 class Steps:
     """Runs statements, and keeps the calls of each."""
 
     def __init__(self, spark: SparkSession, places: Places) -> None:
         self.spark, self.places = spark, places
         self.user("first")
-        self.seen: dict[str, Any] = {}
+        self.seen: dict[str, Called] = {}
 
     def user(self, name: str) -> None:
         """Become another user of the KMS, who has called it for nothing yet."""
@@ -83,10 +91,8 @@ class Steps:
         self.keep(name, self.spark.sql(text))
 
     def keep(self, name: str, frame: DataFrame) -> None:
-        rows = [list(map(str, row)) for row in frame.collect()]
-        calls = self.log.calls()
-        new, self.done = calls[self.done :], len(calls)
-        self.seen[name] = {"rows": rows, "calls": [[call.what, call.key, call.executor] for call in new]}
+        self.seen[name] = Called.of(frame, self.log, self.done)
+        self.done += len(self.seen[name].calls)
 
     def doctor(self, name: str) -> None:
         """Have the doctor try the footer key, as the driver and as a task."""
@@ -118,9 +124,8 @@ def main() -> None:
     steps.doctor("doctor")
     if sys.argv[5:] != ["short"]:
         more(steps, table, count)
-    steps.seen["files"] = len(list((places.data / "table").glob("*.parquet")))
     spark.stop()
-    sys.stdout.write(json.dumps(steps.seen) + "\n")
+    print_result(Result(steps.seen, len(list((places.data / "table").glob("*.parquet")))))
 
 
 def more(steps: Steps, table: str, count: str) -> None:

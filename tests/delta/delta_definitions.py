@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tests.delta.delta_tables import CANARY, SILENT, Job, attempt, collected, new_table, without_factory
+from tests.delta.delta_tables import CANARY, SILENT, Job, collected, new_table, without_factory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def statistics(job: Job) -> None:
     job.note("statistics insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
     job.note("statistics optimize", f"OPTIMIZE {table} ZORDER BY (id)")
     rows = job.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
-    attempt(job, "statistics save", partial(saved, rows, place / "late_keys"))
+    job.attempt("statistics save", partial(saved, rows, place / "late_keys"))
     job.note("mended", f"ALTER TABLE {table} SET TBLPROPERTIES ({SILENT})")
     job.note("mended insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
     job.note("mended optimize", f"OPTIMIZE {table} ZORDER BY (id)")
@@ -79,23 +79,23 @@ def frames(job: Job) -> None:
     own = job.spark.newSession()
     own.conf.set("pme-parquet.columnKeys", "pii: ssn")
     rows = own.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
-    attempt(job, "statistics session", partial(saved, rows, place / "loud"))
-    attempt(job, "partition save", lambda: saved(rows, place / "loud", by=["ssn"], indexed="0"))
-    attempt(job, "saved silently", lambda: saved(rows, place / "saved", indexed="1"))
+    job.attempt("statistics session", partial(saved, rows, place / "loud"))
+    job.attempt("partition save", lambda: saved(rows, place / "loud", by=["ssn"], indexed="0"))
+    job.attempt("saved silently", lambda: saved(rows, place / "saved", indexed="1"))
     read = own.readStream.format("rate-micro-batch").option("rowsPerBatch", "2").load()
     stream = read.selectExpr("value AS id", "'x' AS ssn").writeStream.format("delta")
     stream = stream.option("checkpointLocation", str(job.work / "loud-stream")).trigger(once=True)
-    attempt(job, "statistics stream", lambda: stream.start(str(place / "loud")).awaitTermination())
+    job.attempt("statistics stream", lambda: stream.start(str(place / "loud")).awaitTermination())
     framed = "CREATE TABLE {} USING delta OPTIONS ('parquet.encryption.footer.key' = 'footer') AS SELECT 1L AS id"
     # Options of a frame, which Delta does not pass on.
     rows = job.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
     options = {"parquet.encryption.footer.key": "footer", "parquet.encryption.column.keys": "pii: ssn"}
     write = rows.write.format("delta").options(**options)
-    attempt(job, "frame options", lambda: write.save(str(place / "loud")))
-    attempt(job, "frame options of a table", lambda: write.saveAsTable("framed"))
-    attempt(job, "frame options in SQL", partial(job.sql, framed.format(new_table(job, "loud"))))
+    job.attempt("frame options", lambda: write.save(str(place / "loud")))
+    job.attempt("frame options of a table", lambda: write.saveAsTable("framed"))
+    job.attempt("frame options in SQL", partial(job.sql, framed.format(new_table(job, "loud"))))
     append = job.spark.sql("SELECT 1L AS id, 'a' AS ssn, true AS sick, 'x' AS name").writeTo(job.table("appended"))
-    attempt(job, "frame options appended", append.options(**options).append)
+    job.attempt("frame options appended", append.options(**options).append)
 
 
 def definitions(job: Job) -> None:
@@ -116,9 +116,9 @@ def definitions(job: Job) -> None:
         return columns.addColumn(column)
 
     plain = builder("generated_plain")
-    attempt(job, "builder", plain.execute)
+    job.attempt("builder", plain.execute)
     silent = builder("generated").property("delta.dataSkippingNumIndexedCols", "0")
-    attempt(job, "generated built", silent.property("parquet.encryption.footer.key", "footer").execute)
+    job.attempt("generated built", silent.property("parquet.encryption.footer.key", "footer").execute)
     table = made("generated_plain")
     job.note(
         "generated altered",
@@ -163,8 +163,7 @@ def clones(job: Job) -> None:
 
 def connectors(job: Job) -> None:
     """Write to a table with keys through Delta's other connector, which Delta 4 has."""
-    own = Job(job.spark.newSession(), job.work, job.done)
-    own.spark.conf.set("spark.databricks.delta.v2.enableMode", "STRICT")
+    own = job.own({"spark.databricks.delta.v2.enableMode": "STRICT"})
     table = job.table("of_kernel")
     own.note("kernel insert", f"INSERT INTO {table} VALUES (9, '{CANARY}', true, 'x')")
     own.note("kernel delete", f"DELETE FROM {table} WHERE id = 1")

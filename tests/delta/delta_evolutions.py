@@ -6,11 +6,12 @@ Their files are not compressed, so that a search sees into pages that are not en
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import pme_parquet as pme
-from tests.delta.delta_tables import CANARY, FOOTER_KEY_NAME, SILENT, Job, attempt, without_setting
+from tests.delta.delta_redactions import PREDICATES
+from tests.delta.delta_tables import CANARY, FOOTER_KEY_NAME, SILENT, Emptied, Job, without_setting
 from tests.support.canary import files_under, find_canaries
 from tests.support.session import SPARK_VERSION
 
@@ -28,6 +29,7 @@ OPEN = "open-4711"
 WIDE = 1_234_567_891
 # Delta 3 reads the clause of SQL in a setting, and widens to INT at most.
 NEWER = SPARK_VERSION >= (4, 0)
+# Files without compression, and VACUUM of young ones.
 _SETTINGS = {
     "spark.sql.parquet.compression.codec": "uncompressed",
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
@@ -35,14 +37,6 @@ _SETTINGS = {
 SMALL = "CAST(1 AS SMALLINT) AS code"
 # Under column mapping, Delta 4 writes change data into directories with random names.
 KINDS = {"deletion vectors": "**/deletion_vector_*.bin", "change data": "**/cdc-*.parquet"}
-
-
-def own(job: Job) -> Job:
-    """Return a job with a session of its own, which writes files without compression and can delete young ones."""
-    made = Job(job.spark.newSession(), job.work, job.done)
-    for name, value in _SETTINGS.items():
-        made.spark.conf.set(name, value)
-    return made
 
 
 def create(job: Job, name: str, columns: str, protected: str, more: str, mode: str = "") -> str:
@@ -103,31 +97,20 @@ def stream(job: Job, source: str, target: str, *columns: str) -> None:
     write.trigger(once=True).start(job.place(target)).awaitTermination()
 
 
-def checked(job: Job, step: str, name: str, columns: list[str] | None = None) -> None:
-    """Keep what `check` says in the session."""
-    try:
-        found = pme.delta.check(job.place(name), columns=columns, spark=job.spark)
-        kinds = sorted({(one.severity, one.kind, one.column) for one in found.findings})
-        told = sorted({one.file for one in found.findings if one.severity in {"high", "low"}})
-        job.done[step] = {"ok": found.ok, "columns": found.columns, "findings": kinds, "told": told}
-    except pme.PmeError as error:
-        job.done[step] = str(error)
-
-
-def emptied(job: Job, step: str, name: str) -> None:
+def emptied(job: Job, name: str) -> None:
     """Keep what is there and readable, then delete the files that are no longer live, and keep what was deleted."""
     directory = job.work / "tables" / name
-    job.done[f"{step} kinds"] = [kind for kind, files in KINDS.items() if list(directory.glob(files))]
-    job.done[f"{step} readable"] = [one.file for one in find_canaries(directory, [CANARY])]
+    kinds = [kind for kind, files in KINDS.items() if list(directory.glob(files))]
+    readable = [one.file for one in find_canaries(directory, [CANARY])]
     before = set(files_under(directory))
-    job.note(f"{step} vacuumed at once", f"VACUUM delta.`{directory}` RETAIN 0 HOURS")
-    gone = [file.suffix for file in before - set(files_under(directory)) if file.suffix != ".crc"]
-    job.done[f"{step} deleted files"] = {suffix: gone.count(suffix) for suffix in set(gone)}
+    job.note(f"{name}: vacuumed at once", f"VACUUM delta.`{directory}` RETAIN 0 HOURS")
+    gone = Counter(file.suffix for file in before - set(files_under(directory)) if file.suffix != ".crc")
+    job.emptied[name] = Emptied(kinds, readable, dict(gone))
 
 
 def mapped_operations(job: Job) -> None:
     """Change a table of each mode of column mapping in every way, and rename and drop columns."""
-    job = own(job)
+    job = job.own(_SETTINGS)
     more = f"{SILENT}, 'delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true'"
     four = "id LONG, ssn STRING, sick BOOLEAN, name STRING"
     for mode in MODES:
@@ -138,35 +121,32 @@ def mapped_operations(job: Job) -> None:
             job.note(f"{name}: {step}", statement)
         streamed = create(job, f"{name}-streamed", four, "ssn, sick", more, mode)
         step = f"{name}: streamed"
-        attempt(job, step, partial(stream, job, f"{name}-clone", f"{name}-streamed", *four.split()[::2]))
+        job.attempt(step, partial(stream, job, f"{name}-clone", f"{name}-streamed", *four.split()[::2]))
         job.note(f"{step} rows", f"SELECT count(*), count(DISTINCT ssn) FROM {streamed} WHERE ssn LIKE '{CANARY}%'")
         for kind in ("", "-clone", "-streamed"):
-            checked(job, f"{name}{kind}: check", f"{name}{kind}")
+            job.check(f"{name}{kind}: check", f"{name}{kind}")
         job.note(f"{name}: renamed", f"ALTER TABLE {table} RENAME COLUMN ssn TO other")
         job.note(f"{name}: dropped", f"ALTER TABLE {table} DROP COLUMN name")
         job.note(f"{name}: inserted again", f"INSERT INTO {table} VALUES (102, '{CANARY}-102', false)")
-        emptied(job, f"{name}:", name)
-        checked(job, f"{name}: check at last", name)
+        emptied(job, name)
+        job.check(f"{name}: check at last", name)
         job.note(f"{name}: rows at last", f"SELECT count(*), count(DISTINCT other) FROM {table} WHERE other > 'canary'")
 
 
 def evolutions(job: Job) -> None:
     """Let schemas evolve, where columns without a key of their own have the footer's, and where they are readable."""
-    job = own(job)
+    job = job.own(_SETTINGS)
     for mode in ("", "name"):
         evolve(job, f"evolving{mode}", mode)
     with without_setting(job.spark, FOOTER_KEY_NAME) as of_java:
         # Only with parquet-java's names of all keys, other columns are plaintext by default.
-        java = Job(of_java, job.work, job.done)
-        for name, value in {**_SETTINGS, "parquet.encryption.footer.key": "footer"}.items():
-            java.spark.conf.set(name, value)
+        java = job.own(_SETTINGS | {"parquet.encryption.footer.key": "footer"}, of_java)
         for name, more in {"incomplete": NO_STATISTICS, "completed": f"{NO_STATISTICS}, {COMPLETE}"}.items():
             table = create(java, name, "id LONG, ssn STRING", "ssn", more)
             append(java, f"{name}: appended", name, f"1L AS id, '{CANARY}-1' AS ssn, '{OPEN}' AS extra")
             java.note(f"{name}: rows", f"SELECT ssn, extra FROM {table}")
-        checked(java, "incomplete: check", "incomplete")
-        checked(java, "incomplete: check of it", "incomplete", ["extra"])
-        checked(java, "completed: check", "completed")
+        java.check("incomplete: check", "incomplete")
+        java.check("incomplete: check of it", "incomplete", ["extra"])
 
 
 def evolve(job: Job, name: str, mode: str) -> None:
@@ -204,18 +184,19 @@ def evolve(job: Job, name: str, mode: str) -> None:
     replace(job, f"{name}: without keys", name, f"1L AS id, '{CANARY}-fresh' AS fresh")
     replace(job, f"{name}: overwritten", name, new)
     note("overwritten rows", f"SELECT id, ssn, code, fresh FROM {table}")
-    checked(job, f"{name}: check", name)
-    emptied(job, f"{name}:", name)
+    job.check(f"{name}: check", name)
+    emptied(job, name)
     note("rows at last", f"SELECT id, ssn, code, fresh FROM {table}")
     append(job, f"{name}: before told", name, f"2L AS id, '{CANARY}-2' AS ssn, {wide}, '{SHOWN}' AS fresh")
+    job.spark.conf.set(PREDICATES, "allow")
     note("told", f"DELETE FROM {table} WHERE fresh = '{SHOWN}'")
-    checked(job, f"{name}: check of a condition", name)
+    job.spark.conf.unset(PREDICATES)
+    job.check(f"{name}: check of a condition", name)
     if mode:
         note("dropped key", f"ALTER TABLE {table} DROP COLUMN ssn")
         note("no key", f"INSERT INTO {table} (id, code, fresh) VALUES (8, 1, '{CANARY}-8')")
         note("same name", f"ALTER TABLE {table} ADD COLUMNS (ssn STRING)")
         note("same name insert", f"INSERT INTO {table} (id, code, ssn) VALUES (9, 1, '{CANARY}-9')")
-        checked(job, f"{name}: check at last", name)
 
 
 def note_of(job: Job, name: str, step: str, statement: str) -> None:
@@ -227,7 +208,7 @@ def append(job: Job, step: str, name: str, columns: str) -> None:
     """Append a row, with columns that the table may not have."""
     rows: Any = job.spark.sql(f"SELECT {columns}")
     write = rows.write.format("delta").mode("append").option("mergeSchema", "true")
-    attempt(job, step, lambda: write.save(job.place(name)))
+    job.attempt(step, lambda: write.save(job.place(name)))
 
 
 def replace(job: Job, step: str, name: str, columns: str, more: Mapping[str, str] | None = None) -> None:
@@ -236,4 +217,4 @@ def replace(job: Job, step: str, name: str, columns: str, more: Mapping[str, str
     write = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     for method, value in (more or {}).items():
         write = getattr(write, method)(value)
-    attempt(job, step, lambda: write.save(job.place(name)))
+    job.attempt(step, lambda: write.save(job.place(name)))

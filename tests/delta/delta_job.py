@@ -1,7 +1,7 @@
 """A job on tables of a real Delta, in a session with our factory and our extension.
 
-Run as ``python -m tests.delta.delta_job DIRECTORY PART…``. The parts are functions. It prints what came of each step as
-JSON, and leaves the tables in the directory.
+Run as ``python -m tests.delta.delta_job DIRECTORY PART…``. The parts are functions. It leaves the tables in the
+directory.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.delta.delta_definitions import clones, connectors, definitions, frames, partitions, statistics, tags
-from tests.delta.delta_evolutions import changes, checked, evolutions, mapped_operations, stream
+from tests.delta.delta_evolutions import changes, evolutions, mapped_operations, stream
 from tests.delta.delta_redactions import PREDICATES, redactions
-from tests.delta.delta_tables import CANARY, KEYS, SILENT, Job, attempt, collected, new_table, session, without_factory
+from tests.delta.delta_tables import CANARY, KEYS, SILENT, Job, Result, collected, new_table, session, without_factory
 from tests.delta.delta_versions import constraints, spellings, versions
+from tests.support.processes import picked, print_result
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +55,7 @@ def conditions(job: Job) -> None:
     job.note("merge cte", f"{cte} WHEN MATCHED AND s.k = {other} {update}")
     rows = job.spark.sql(f"SELECT 9L AS id, '{CANARY}-9' AS ssn, true AS sick, 'x' AS name")
     write = rows.write.format("delta").mode("overwrite").option("replaceWhere", f"ssn = '{CANARY}-9'")
-    attempt(job, "replaceWhere", lambda: write.save(job.place("conditions")))
+    job.attempt("replaceWhere", lambda: write.save(job.place("conditions")))
     replaced = f"SELECT 9L, '{CANARY}-9', true, 'y'"
     job.note("replace", f"INSERT INTO {table} REPLACE WHERE ssn = '{CANARY}-9' {replaced}")
     job.note("left by value", f"SELECT id, name FROM {table} ORDER BY id")
@@ -66,10 +67,10 @@ def conditions(job: Job) -> None:
     job.note("default_of_another", f"ALTER TABLE {table} ALTER COLUMN name SET DEFAULT 'y'")
     # A commit that no statement and no code of ours names, with a text that a user may give to any.
     job.spark.conf.set(USER_METADATA, f"because of {CANARY}-2")
-    attempt(job, "invented", partial(invented, job, "conditions", "INVENTED STATEMENT"))
+    job.attempt("invented", partial(invented, job, "conditions", "INVENTED STATEMENT"))
     job.spark.conf.unset(USER_METADATA)
     history = job.spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").select("operation", "userMetadata")
-    job.done["history"] = [str(tuple(row)) for row in history.collect()]
+    job.attempt("history", lambda: [repr(tuple(row)) for row in history.collect()])
     allowed = job.table("allowed")
     job.spark.conf.set(PREDICATES, "allow")
     job.note("allowed", f"DELETE FROM {allowed} WHERE ssn = {value}", f"SELECT id FROM {allowed}")
@@ -113,7 +114,7 @@ def properties(job: Job) -> None:
         job.note(f"{name} optimize", f"OPTIMIZE {made}")
         frame = job.spark.sql("SELECT 1L AS id, 'a' AS ssn").write.format("delta").mode("append")
         place = str(job.work / "tables" / name)
-        attempt(job, f"{name} save", partial(frame.save, place))
+        job.attempt(f"{name} save", partial(frame.save, place))
     table = job.table("kept")
     job.note("unset", f"ALTER TABLE {table} UNSET TBLPROPERTIES ('parquet.encryption.column.keys')")
     job.note("set", f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.dataSkippingStatsColumns' = 'ssn')")
@@ -131,26 +132,26 @@ def properties(job: Job) -> None:
     job.sql(f"CREATE TABLE {named} (id LONG, ssn STRING, sick BOOLEAN) USING delta {KEYS}, {SILENT})")
     job.note("named replaced", f"CREATE OR REPLACE TABLE {named} USING delta AS SELECT 1L AS id")
     rows = job.spark.sql("SELECT 1L AS id")
-    attempt(job, "named overwritten", lambda: rows.write.format("delta").mode("overwrite").saveAsTable(named))
+    job.attempt("named overwritten", lambda: rows.write.format("delta").mode("overwrite").saveAsTable(named))
     by_query = f"AS SELECT 1L AS id, '{CANARY}-1' AS ssn, true AS sick"
     job.note("by_query", f"CREATE TABLE delta.`{job.place('by_query')}` USING delta {KEYS}, {SILENT}) {by_query}")
     plain = job.spark.newSession()
     plain.conf.set("parquet.crypto.factory.class", "")
     for name, text in {"insert": "VALUES (1, 'a', true, 'b')", "select": f"SELECT * FROM {table}"}.items():
-        attempt(job, f"no factory {name}", partial(collected, plain, f"INSERT INTO {table} {text}"))
-    attempt(job, "no factory alter", partial(collected, plain, f"ALTER TABLE {table} ADD COLUMNS (more LONG)"))
-    attempt(job, "no factory vacuum", partial(collected, plain, f"VACUUM {table}"))
+        job.attempt(f"no factory {name}", partial(collected, plain, f"INSERT INTO {table} {text}"))
+    job.attempt("no factory alter", partial(collected, plain, f"ALTER TABLE {table} ADD COLUMNS (more LONG)"))
+    job.attempt("no factory vacuum", partial(collected, plain, f"VACUUM {table}"))
     row = "SELECT 1L AS id, 'a' AS ssn, true AS sick"
     new = f"delta.`{job.work / 'tables' / 'new'}` USING delta {KEYS}, {SILENT}) AS {row}"
-    attempt(job, "no factory create", lambda: plain.sql(f"CREATE TABLE {new}").collect())
+    job.attempt("no factory create", lambda: plain.sql(f"CREATE TABLE {new}").collect())
     replace = f"CREATE OR REPLACE TABLE {table} USING delta AS {row}"
-    attempt(job, "no factory replace", partial(collected, plain, replace))
+    job.attempt("no factory replace", partial(collected, plain, replace))
     rows = plain.range(1).selectExpr("id")
     place = str(job.work / "tables" / "kept")
-    attempt(job, "no factory save", lambda: rows.write.format("delta").mode("append").save(place))
+    job.attempt("no factory save", lambda: rows.write.format("delta").mode("append").save(place))
     stream = plain.readStream.format("rate").load().selectExpr("value AS id").writeStream.format("delta")
     started = stream.option("checkpointLocation", str(job.work / "stream")).trigger(once=True)
-    attempt(job, "no factory stream", lambda: started.start(place).awaitTermination())
+    job.attempt("no factory stream", lambda: started.start(place).awaitTermination())
 
 
 def catalog(job: Job) -> None:
@@ -164,7 +165,7 @@ def catalog(job: Job) -> None:
     fields = [getattr(table, f"copy$default${at}")() for at in range(1, count + 1)]
     changed = table.properties().updated("external.table.purge", "TRUE")
     stored.alterTable(table.copy(*(changed if field == table.properties() else field for field in fields)))
-    job.done["purged property"] = stored.getTable("default", "purged").properties().contains("external.table.purge")
+    assert stored.getTable("default", "purged").properties().contains("external.table.purge")
     job.note("purged delete", f"DELETE FROM purged WHERE ssn = '{CANARY}-1'")
     job.note("purged update", "UPDATE purged SET sick = false WHERE id = 2")
     merge = "MERGE INTO purged t USING (SELECT 3L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE"
@@ -183,26 +184,25 @@ def operations(job: Job) -> None:
     job.sql(f"CREATE TABLE {made} (id LONG, ssn STRING, sick BOOLEAN) USING delta {KEYS}, {policy})")
     for at in range(3):
         job.sql(f"INSERT INTO {made} VALUES ({at}, '{CANARY}-{at}', true)")
-    fresh = Job(job.spark.newSession(), job.work, job.done)
+    fresh = job.own()
     fresh.note("v2 reads", f"SELECT count(*) FROM {made} WHERE ssn LIKE '{CANARY}%'")
     job.table("streamed-source")
-    attempt(job, "streamed", partial(stream, job, "streamed-source", "changed"))
+    job.attempt("streamed", partial(stream, job, "streamed-source", "changed"))
     job.note("streamed rows", f"SELECT count(*), count(DISTINCT ssn) FROM {table} WHERE ssn LIKE '{CANARY}%'")
     for name in ("changed", "changed-clone", "v2"):
-        checked(job, f"{name}: check", name)
+        job.check(f"{name}: check", name)
 
 
 def checkpoints(job: Job) -> None:
     """Set the keys of columns in the session, which its checkpoints have to do without."""
-    own = Job(job.spark.newSession(), job.work, job.done)
-    own.spark.conf.set("pme-parquet.columnKeys", "pii: ssn")
+    own = job.own({"pme-parquet.columnKeys": "pii: ssn"})
     made = f"delta.`{job.work / 'tables' / 'session'}`"
     interval = "'delta.checkpointInterval' = '2'"
     own.sql(f"CREATE TABLE {made} (id LONG, ssn STRING) USING delta TBLPROPERTIES ({SILENT}, {interval})")
     for at in range(3):
         own.sql(f"INSERT INTO {made} VALUES ({at}, '{CANARY}-{at}')")
     own.note("session deletes", f"DELETE FROM {made} WHERE ssn = '{CANARY}-1'")
-    fresh = Job(own.spark.newSession(), job.work, job.done)
+    fresh = own.own()
     fresh.note("session reads", f"SELECT count(*) FROM {made}")
 
 
@@ -230,42 +230,34 @@ def concurrent(job: Job) -> None:
     """Let writers change a table at once, each by its own protected value, again where Delta finds a conflict."""
     table = job.table("concurrent", ", 'delta.checkpointInterval' = '3'")
     with ThreadPoolExecutor(WRITERS) as pool:
-        done = list(pool.map(partial(_write, job, table), range(WRITERS)))
-    job.done["writers"] = done
+        pool.map(partial(_write, job, table), range(WRITERS))
     job.note("written at once", f"SELECT id, ssn, name FROM {table} WHERE id >= {FIRST_WRITER} ORDER BY id")
 
 
-def _write(job: Job, table: str, writer: int) -> list[str]:
+def _write(job: Job, table: str, writer: int) -> None:
     spark = job.spark.newSession()
     value = f"{CANARY}-writer-{writer}"
     matched = f"(SELECT '{value}' AS ssn) s ON t.ssn = s.ssn AND t.ssn = '{value}' WHEN MATCHED"
-    return [
-        _until_done(spark, statement)
-        for statement in (
+    for number, statement in enumerate(
+        (
             f"INSERT INTO {table} VALUES ({FIRST_WRITER + writer}, '{value}', true, 'x')",
             f"UPDATE {table} SET name = 'z' WHERE ssn = '{value}'",
             f"MERGE INTO {table} t USING {matched} THEN UPDATE SET name = concat(name, 'm')",
         )
-    ]
+    ):
+        job.attempt(f"writer {writer} {number}", partial(_until_done, spark, statement))
 
 
-def _until_done(spark: SparkSession, statement: str) -> str:
-    for _ in range(TRIES):
-        failure = _failure(spark, statement)
-        if "concurrent" not in failure.lower():
-            return failure or "done"
-    return "conflicts"
-
-
-def _failure(spark: SparkSession, statement: str) -> str:
+def _until_done(spark: SparkSession, statement: str, tries: int = 20) -> None:
     try:
-        spark.sql(statement).collect()
-    except Exception as failed:  # noqa: BLE001 what Delta raises has many classes
-        return str(failed)
-    return ""
+        collected(spark, statement)
+    except Exception as error:
+        if tries == 1 or "concurrent" not in str(error).lower():
+            raise
+        _until_done(spark, statement, tries - 1)
 
 
-WRITERS, FIRST_WRITER, TRIES = 4, 100, 20
+WRITERS, FIRST_WRITER = 4, 100
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 CREATED = (partitions, statistics, frames, definitions, constraints, clones, tags, connectors, spellings, versions)
 OTHERS = (operations, checkpoints, mapping, mapped_operations, evolutions, redactions)
@@ -292,9 +284,9 @@ def main() -> None:
     work = Path(sys.argv[1])
     job = Job(session(work), work)
     for name in sys.argv[2:]:
-        attempt(job, f"step {name}", partial(PARTS[name], job))
+        PARTS[name](job)
     job.spark.stop()
-    sys.stdout.write(json.dumps(job.done) + "\n")
+    print_result(picked(Result, job))
 
 
 if __name__ == "__main__":

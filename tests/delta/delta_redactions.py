@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import Any
 
-from tests.delta.delta_tables import CANARY, Job, attempt
+from tests.delta.delta_tables import CANARY, Job
 
 PREDICATES = "spark.datasource.pme-parquet.deltaPredicates"
 ALL = bool(os.environ.get("PME_TEST_ALL"))
@@ -17,7 +17,7 @@ if ALL:
 
 def redactions(job: Job) -> None:
     """Change rows by values of protected columns."""
-    own = Job(job.spark.newSession(), job.work, job.done)
+    own = job.own()
     value = f"'{CANARY}-{{}}'".format
     wanted = "SELECT explode(array(2L, 9L)) AS id"
     own.spark.sql(f"CREATE TEMP VIEW redacting AS SELECT id, concat('{CANARY}-', id) AS ssn FROM ({wanted})")
@@ -36,12 +36,12 @@ def redactions(job: Job) -> None:
         own.note(f"{name}: merged", f"{merge} {clauses}", shown)
         session: Any = own.spark
         java = session._jvm.io.delta.tables.DeltaTable.forPath(session._jsparkSession, own.place(name))
-        attempt(own, f"{name}: Java deleted", partial(java.delete, f"ssn = {value(9)}"))
+        own.attempt(f"{name}: Java deleted", partial(java.delete, f"ssn = {value(9)}"))
         own.note(f"{name}: Java left", shown)
         own.note(
             f"{name}: replace", f"INSERT INTO {table} REPLACE WHERE ssn = {value(1)} SELECT 8L, {value(1)}, true, 'x'"
         )
         rows = own.spark.sql(f"SELECT 9L AS id, {value(1)} AS ssn, true AS sick, 'x' AS name")
         write = rows.write.format("delta").mode("overwrite").option("replaceWhere", f"ssn = {value(1)}")
-        attempt(own, f"{name}: replaceWhere", partial(write.save, own.place(name)))
+        own.attempt(f"{name}: replaceWhere", partial(write.save, own.place(name)))
         own.note(f"{name}: constraint", f"ALTER TABLE {table} ADD CONSTRAINT c CHECK (ssn <> {value(1)})")

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tests.support.metastore import Statements, said
+import pme_parquet as pme
+import pme_parquet.delta
+from pme_parquet._checks.results import CheckFinding  # noqa: TC001 JSON is read by a result's annotations
+from tests.support.metastore import Outcome, Statements
+from tests.support.processes import picked
 from tests.support.session import (
     EXTENSION,
     ROOT,
@@ -17,7 +22,7 @@ from tests.support.session import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -61,8 +66,63 @@ def session(work: Path, more: Mapping[str, str] | None = None, beside: Iterable[
 NAMES = ("footer", "pii")
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What `pme.delta.check` found."""
+
+    ok: bool
+    version: int | None
+    live_by: str
+    columns: tuple[str, ...]
+    looked_at: dict[str, int]
+    findings: tuple[CheckFinding, ...]
+
+    @classmethod
+    def of(cls, found: pme.delta.DeltaCheck) -> Checked:
+        return picked(cls, found, looked_at=dict(found.looked_at))
+
+    @property
+    def kinds(self) -> list[tuple[str, str, str]]:
+        return sorted({(one.severity, one.kind, one.column) for one in self.findings})
+
+
+@dataclass(frozen=True)
+class Emptied:
+    """A table's files before a VACUUM, and what it deleted.
+
+    Attributes:
+        kinds: those of `delta_evolutions.KINDS` that were there.
+        readable: files with a protected value.
+        deleted: how many of each suffix.
+    """
+
+    kinds: list[str]
+    readable: list[str]
+    deleted: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a job's steps."""
+
+    done: dict[str, Outcome]
+    checks: dict[str, Checked]
+    emptied: dict[str, Emptied]
+
+
+@dataclass
 class Job(Statements):
     """Statements on Delta tables."""
+
+    checks: dict[str, Checked] = field(default_factory=dict)
+    emptied: dict[str, Emptied] = field(default_factory=dict)
+
+    def own(self, settings: Mapping[str, str] | None = None, spark: SparkSession | None = None) -> Job:
+        """Return the job of another session, with settings."""
+        made = replace(self, spark=spark or self.spark.newSession())
+        for name, value in (settings or {}).items():
+            made.spark.conf.set(name, value)
+        return made
 
     def place(self, name: str) -> str:
         """Return the path of a table."""
@@ -75,6 +135,10 @@ class Job(Statements):
         self.sql(f"CREATE TABLE {made} (id LONG, ssn STRING, sick BOOLEAN, name STRING) USING delta {listed}")
         self.sql(f"INSERT INTO {made} SELECT id, concat('{CANARY}-', id), true, 'x' FROM range(0, 4, 1, 1)")
         return made
+
+    def check(self, step: str, name: str, columns: list[str] | None = None, **more: Any) -> None:
+        """Check a table with the session, and keep what is found."""
+        self.checks[step] = Checked.of(pme.delta.check(self.place(name), columns, **({"spark": self.spark} | more)))
 
 
 def new_table(job: Job, name: str) -> str:
@@ -125,11 +189,3 @@ def clear_logs(spark: SparkSession) -> None:
 
 def collected(spark: SparkSession, text: str) -> None:
     spark.sql(text).collect()
-
-
-def attempt(job: Job, step: str, what: Callable[[], object]) -> None:
-    try:
-        what()
-        job.done[step] = "done"
-    except Exception as error:  # noqa: BLE001 - any outcome is compared
-        job.done[step] = said(error)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from tests.delta.delta_definitions import COLUMNS, KEYS, ONLY_KEYS
-from tests.delta.delta_tables import CANARY, SILENT, Job, attempt, clear_logs, collected, new_table, without_factory
+from tests.delta.delta_tables import CANARY, SILENT, Job, clear_logs, collected, new_table, without_factory
 
 CHECK = f"'delta.constraints.c' = 'ssn <> \\'{CANARY}\\''"
 DEFAULTS = "spark.databricks.delta.properties.defaults."
@@ -14,20 +14,17 @@ DEFAULTS = "spark.databricks.delta.properties.defaults."
 
 def spellings(job: Job) -> None:
     """Name the session's keys, and a default, in other letters."""
-    own = Job(job.spark.newSession(), job.work, job.done)
-    own.spark.conf.set("pme-parquet.COLUMNkeys", "pii: ssn")
+    own = job.own({"pme-parquet.COLUMNkeys": "pii: ssn"})
     own.sql(f"CREATE TABLE {new_table(own, 'spelled-loud')} {COLUMNS} USING delta")
     own.note("spelled insert", f"INSERT INTO {new_table(own, 'spelled-loud')} VALUES (1, '{CANARY}')")
     table = new_table(own, "spelled")
     own.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({SILENT})")
     own.note("spelled_insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
     own.note("spelled_delete", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
-    java = Job(job.spark.newSession(), job.work, job.done)
-    java.spark.conf.set("parquet.encryption.column.keys", "pii: ssn")
+    java = job.own({"parquet.encryption.column.keys": "pii: ssn"})
     java.note("spelled_delete by Java's name", f"DELETE FROM {table} WHERE ssn = '{CANARY}'")
     # Delta does not see a default in other letters, and so would write statistics.
-    loud = Job(job.spark.newSession(), job.work, job.done)
-    loud.spark.conf.set(f"{DEFAULTS}dataskippingnumindexedcols", "0")
+    loud = job.own({f"{DEFAULTS}dataskippingnumindexedcols": "0"})
     loud.note(
         "statistics default",
         f"CREATE TABLE {new_table(job, 'loud-default')} USING delta {KEYS}) AS SELECT 1L id, 'x' ssn",
@@ -64,15 +61,14 @@ def constraints(job: Job) -> None:
     plain = made("checked_before")
     job.sql(f"CREATE TABLE {plain} {listed} TBLPROPERTIES ({CHECK})")
     job.note("check before keys", f"ALTER TABLE {plain} SET TBLPROPERTIES {ONLY_KEYS}, {SILENT})")
-    own = Job(job.spark.newSession(), job.work, job.done)
-    own.spark.conf.set("pme-parquet.columnKeys", "pii: ssn")
+    own = job.own({"pme-parquet.columnKeys": "pii: ssn"})
     rows = own.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn").write.format("delta")
     options = {"delta.dataSkippingNumIndexedCols": "1", "delta.constraints.c": f"ssn <> '{CANARY}-1'"}
-    attempt(job, "check saved", lambda: rows.options(**options).save(str(place / "checked")))
-    attempt(job, "check saved as a table", lambda: rows.options(**options).saveAsTable("checked"))
+    job.attempt("check saved", lambda: rows.options(**options).save(str(place / "checked")))
+    job.attempt("check saved as a table", lambda: rows.options(**options).saveAsTable("checked"))
     shown = {"delta.dataSkippingStatsColumns": "ssn"}
     again = own.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn").write.format("delta")
-    attempt(job, "statistics table", lambda: again.options(**shown).saveAsTable("shown"))
+    job.attempt("statistics table", lambda: again.options(**shown).saveAsTable("shown"))
     own.spark.conf.set(f"{DEFAULTS}constraints.c", f"ssn <> '{CANARY}'")
     own.note("check default", f"CREATE TABLE {made('checked-default')} {listed} TBLPROPERTIES ({SILENT})")
 
@@ -86,15 +82,14 @@ def versions(job: Job) -> None:
             collected(openly, f"CREATE TABLE {table} {COLUMNS} USING delta{more}")
             collected(openly, f"INSERT INTO {table} VALUES (1, '{CANARY}-1')")
         job.sql(f"ALTER TABLE {table} SET TBLPROPERTIES {ONLY_KEYS}, {SILENT})")
-        own = Job(job.spark.newSession(), job.work, job.done)
-        own.spark.conf.set("pme-parquet.plaintextFiles", "allow")
+        own = job.own({"pme-parquet.plaintextFiles": "allow"})
         own.sql(f"INSERT OVERWRITE {table} SELECT * FROM {table}")
         own.sql(f"INSERT INTO {table} VALUES (2, '{CANARY}-2')")
         job.note(f"{name} restored", f"RESTORE TABLE {table} TO VERSION AS OF 2")
         job.note(f"{name} cloned", f"CREATE TABLE {made(f'{name}-clone')} SHALLOW CLONE {table} VERSION AS OF 2")
         jvm: Any = job.spark._jvm
         of = jvm.io.delta.tables.DeltaTable.forPath(job.spark._jsparkSession, str(job.work / "tables" / name))
-        attempt(job, f"{name} restored by a method", partial(of.restoreToVersion, 2))
+        job.attempt(f"{name} restored by a method", partial(of.restoreToVersion, 2))
         job.note(f"{name}_unharmed", f"SELECT count(*) FROM {table}")
         job.note(f"{name}_encrypted", f"RESTORE TABLE {table} TO VERSION AS OF 3", f"SELECT count(*) FROM {table}")
         job.note(f"{name}_clone", f"CREATE TABLE {made(f'{name}-3')} SHALLOW CLONE {table} VERSION AS OF 3")

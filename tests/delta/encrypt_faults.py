@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import pme_parquet as pme
 import pme_parquet.delta
 from tests.delta import encrypt_killed_job
-from tests.delta.delta_tables import CANARY, clear_logs
-from tests.delta.encrypt_tables import OPEN, follow
+from tests.delta.delta_tables import clear_logs
+from tests.delta.encrypt_tables import OPEN, Killed, follow
 from tests.delta.watched import COMPARE, CONFLICT, GO_ON, NO_ROWS, REWRITE, watched
-from tests.support.canary import files_under, find_canaries
+from tests.support.canary import files_under
 from tests.support.file_systems import NEVER, STOPPING, changes_left, stopping
 from tests.support.processes import PATIENCE_TO_HALT, environment
 from tests.support.session import ROOT
@@ -66,19 +66,13 @@ def stopped(job: Encrypting) -> None:
     with stopping(job.spark, NEVER):
         pme.delta.encrypt_table(job.spark, counted, OPEN)
         changes = NEVER - changes_left(job.spark)
-    job.done["stopped changes"] = changes
     for after in range(0, changes, STRIDE):
         copy = shutil.copytree(table, job.work / "tables" / f"stopped-{after}")
-        failed = False
         with stopping(job.spark, after):
-            try:
-                pme.delta.encrypt_table(job.spark, copy, OPEN)
-            except Exception:  # noqa: BLE001 - how it fails is Delta's
-                failed = True
+            job.attempt(f"stopped {after} first", partial(pme.delta.encrypt_table, job.spark, copy, OPEN))
         clear_logs(job.spark)
         with stopping(job.spark, NEVER):
             job.encrypt(f"stopped {after}", str(copy), OPEN)
-            job.done[f"stopped {after} failed"] = failed
             job.read(f"stopped {after} rows", copy.name)
 
 
@@ -100,17 +94,14 @@ def killed(job: Encrypting) -> None:
             timeout=PATIENCE_TO_HALT,
             check=False,
         )
-        job.done[f"{name}: ended"] = ended.returncode
-        job.done[f"{name}: said"] = ended.stderr[-2000:]
-        job.done[f"{name}: version"] = job.spark.sql(f"DESCRIBE HISTORY delta.`{copy}`").count() - 1
+        version = job.spark.sql(f"DESCRIBE HISTORY delta.`{copy}`").count() - 1
         # Hadoop keeps a checksum next to each file of a local disk.
         marks = [file for file in files_under(copy / "_pme_encrypting") if not file.name.startswith(".")]
-        job.done[f"{name}: marks"] = len(marks)
         job.encrypt(name, str(copy), encrypt_killed_job.ENC)
         job.encrypt(f"{name} again", str(copy), encrypt_killed_job.ENC)
-        job.done[f"{name}: left"] = sorted(one.name for one in copy.iterdir() if one.name.startswith("_pme"))
-        follow(job, name, str(copy))
-        job.done[f"{name} after"] = [str(one) for one in find_canaries(copy, [CANARY])]
+        left = [one.name for one in copy.iterdir() if one.name.startswith("_pme")]
+        job.killed[point] = Killed(ended.returncode, ended.stderr[-2000:], version, len(marks), left)
+        follow(job, name, str(copy), job.result(name).statements)
         job.read(f"{name} rows", name)
 
 
@@ -121,20 +112,16 @@ def told(job: Encrypting) -> None:
     steps = iter([GO_ON, GO_ON, NO_ROWS])
     with watched(job.spark, lambda _: next(steps, GO_ON)):
         job.encrypt("told: rows", table, OPEN)
-    [_, text] = job.done["told: rows"]
     name = f"delta.`file:{table}`"
     again = f"INSERT OVERWRITE {name} SELECT * FROM {name} VERSION AS OF 3"
-    job.done["told: advised"] = again in text
     job.spark.conf.set("pme-parquet.plaintextFiles", "allow")
     job.note("told: advice", again)
     job.spark.conf.unset("pme-parquet.plaintextFiles")
     job.read("told rows", "told")
     job.spark.conf.set(USER_METADATA, "ticket 7")
     job.keep("told: rotated", lambda: pme.delta.rotate(job.spark, table, OPEN))
-    job.done["told: user metadata"] = [
-        [row["userMetadata"] for row in job.spark.sql(f"DESCRIBE HISTORY delta.`{table}` LIMIT 1").collect()],
-        job.spark.conf.get(USER_METADATA),
-    ]
+    history = job.spark.sql(f"DESCRIBE HISTORY delta.`{table}` LIMIT 1").select("userMetadata").collect()
+    job.attempt("told: user metadata", lambda: [*(row[0] for row in history), job.spark.conf.get(USER_METADATA)])
     job.spark.conf.unset(USER_METADATA)
     job.sql(f"DELETE FROM delta.`{table}`")
     job.keep("told: empty", lambda: pme.delta.rotate(job.spark, table, OPEN))
@@ -146,4 +133,3 @@ def conflicts(job: Encrypting) -> None:
     job.encrypt("conflicts", table, OPEN)
     with watched(job.spark, lambda _: CONFLICT):
         job.keep("conflicts: rotated", lambda: pme.delta.rotate(job.spark, table, OPEN))
-    job.done["conflicts: marks"] = (Path(table) / "_pme_encrypting").exists()

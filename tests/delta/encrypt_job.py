@@ -1,15 +1,13 @@
 """A job that encrypts tables of a real Delta, which a session without our factory has written in plaintext.
 
-Run as ``python -m tests.delta.encrypt_job DIRECTORY PART…``. The parts are functions. It prints what came of each
-step as JSON, and leaves the tables in the directory.
+Run as ``python -m tests.delta.encrypt_job DIRECTORY PART…``. The parts are functions. It leaves the tables in the
+directory.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,12 +15,13 @@ from pathlib import Path
 import pme_parquet as pme
 import pme_parquet.delta
 from tests.delta import encrypt_killed_job, watched
-from tests.delta.delta_tables import CANARY, FACTORY_NAME, attempt, collected, session
+from tests.delta.delta_tables import CANARY, FACTORY_NAME, collected, session
 from tests.delta.encrypt_faults import concurrent, conflicts, killed, stopped, told
 from tests.delta.encrypt_others import changed, large, named, races
-from tests.delta.encrypt_tables import COLUMNS, NAMES, NESTED, OPEN, Encrypting, follow, row
+from tests.delta.encrypt_tables import COLUMNS, NAMES, NESTED, OPEN, Encrypting, EncryptResult, follow, row
 from tests.support import file_systems, java
 from tests.support.canary import find_canaries
+from tests.support.processes import picked, print_result
 from tests.support.session import write_keys
 
 
@@ -40,13 +39,13 @@ def simple(job: Encrypting) -> None:
     for function in ("encrypt", "rotate"):
         call = f"pme_delta_{function}('{other}', options => {keys})"
         job.note(f"simple sql {function}", f"SELECT files_rewritten, rows, columns['ssn'], columns['id'] FROM {call}")
-    job.check("check simple", table)
+    job.check("check simple", "simple")
     shutil.copy(stray(job), Path(table, "stray.parquet"))
-    job.check("check simple of a stray file", table)
-    job.check("check simple without a session", table, spark=None)
+    job.check("check simple of a stray file", "simple")
+    job.check("check simple without a session", "simple", spark=None)
     (job.work / "others").mkdir()
     others = write_keys(job.work / "others", ("pii",))
-    job.check("check simple without the key", table, kms={"kms": "static", "kms.static.keys": f"file:{others}"})
+    job.check("check simple without the key", "simple", kms={"kms": "static", "kms.static.keys": f"file:{others}"})
 
 
 def stray(job: Encrypting) -> Path:
@@ -67,7 +66,7 @@ def mapped(job: Encrypting) -> None:
         job.openly(f"ALTER TABLE delta.`{table}` RENAME COLUMN number TO ssn")
         job.encrypt(mode, table, NESTED)
         job.encrypt(f"{mode} again", table, NESTED)
-        job.check(f"check {mode}", table)
+        job.check(f"check {mode}", mode)
         job.read(f"{mode} rows", mode)
 
 
@@ -81,10 +80,10 @@ def whole(job: Encrypting) -> None:
     job.encrypt("whole: no columns", table, pme.Encryption(uniform_key="footer"))
     job.encrypt("whole", table, enc)
     job.read("whole rows", "whole")
-    version = job.done["whole"]["version"] if isinstance(job.done["whole"], dict) else 0
-    job.note("whole changes", f"SELECT count(*) FROM table_changes_by_path('{table}', {version})")
+    changes = f"table_changes_by_path('{table}', {job.result('whole').version})"
+    job.note("whole changes", f"SELECT count(*) FROM {changes}")
     job.encrypt("whole again", table, enc)
-    job.check("check whole", table)
+    job.check("check whole", "whole")
 
 
 def cleaned(job: Encrypting) -> None:
@@ -96,12 +95,11 @@ def cleaned(job: Encrypting) -> None:
     job.openly(f"DELETE FROM delta.`{table}` WHERE ssn = '{CANARY}-3'")
     job.openly(f"UPDATE delta.`{table}` SET day = 'other' WHERE ssn = '{CANARY}-4'")
     job.encrypt("cleaned", table, encrypt_killed_job.ENC)
-    job.done["cleaned before"] = [str(one) for one in find_canaries(table, [CANARY])]
-    follow(job, "cleaned", table)
-    job.done["cleaned after"] = [str(one) for one in find_canaries(table, [CANARY])]
-    job.check("check cleaned", table)
-    job.check("check cleaned of named columns", table, ["ssn", "home.street"])
-    job.check("check cleaned without a session", table, spark=None)
+    job.attempt("cleaned before", lambda: [str(one) for one in find_canaries(table, [CANARY])])
+    follow(job, "cleaned", table, job.result("cleaned").statements)
+    job.check("check cleaned", "cleaned")
+    job.check("check cleaned of named columns", "cleaned", ["ssn", "home.street"])
+    job.check("check cleaned without a session", "cleaned", spark=None)
     job.read("cleaned rows", "cleaned")
     job.note("cleaned properties", f"SHOW TBLPROPERTIES delta.`{table}`")
 
@@ -121,7 +119,6 @@ def refused(job: Encrypting) -> None:
     job.encrypt("refused: no table", job.place("nothing"), OPEN)
     job.encrypt("refused: no name", "nothing", OPEN)
     job.keep("refused: no keys", lambda: pme.delta.rotate(job.spark, table, OPEN))
-    job.done["refused versions"] = job.spark.sql(f"DESCRIBE HISTORY delta.`{table}`").count()
     columns = "id LONG, ssn STRING"
     shows = {
         "partition": (columns, "PARTITIONED BY (ssn)"),
@@ -162,23 +159,23 @@ def rotated(job: Encrypting) -> None:
     """Change a master key, and take the same keys again."""
     table = job.written("rotated")
     job.encrypt("rotated: encrypted", table, OPEN)
-    before = job.done["rotated: encrypted"]["version"]
+    before = job.result("rotated: encrypted").version
     new = pme.Encryption(footer_key="footer", column_keys={"pii-2": ["ssn"]}, unlisted_columns="plaintext")
     job.encrypt("rotated: refused", table, new)
     job.keep("rotated", lambda: pme.delta.rotate(job.spark, table, new))
     job.keep("rotated: again", lambda: pme.delta.rotate(job.spark, table, new))
     job.read("rotated rows", "rotated")
-    job.check("check rotated", table)
+    job.check("check rotated", "rotated")
     job.read("rotated: rows before", "rotated", f"VERSION AS OF {before}")
-    live = job.spark.read.format("delta").load(table).inputFiles()
-    job.done["rotated: live"] = [file.rpartition("/")[2] for file in live]
-    usage = pme.key_usage(job.spark, live[0], kms=job.kms).select("master_key", "kind", "columns").collect()
-    job.done["rotated: keys"] = sorted(repr(tuple(one)) for one in usage if one[0])
+    job.keep_live("rotated", "rotated")
+    [live] = job.live["rotated"]
+    usage = pme.key_usage(job.spark, f"{table}/{live}", kms=job.kms).select("master_key", "kind", "columns").collect()
+    job.attempt("rotated: keys", lambda: sorted(repr(tuple(one)) for one in usage if one[0]))
     for name, change in {
         "rotate": lambda: pme.rotate(job.spark, table, kms=job.kms, master_keys={"pii-2": "pii"}),
         "in place": lambda: pme.encrypt(job.spark, table, enc=replace(OPEN, kms=job.kms), in_place=True),
     }.items():
-        attempt(job, f"rotated: bare {name}", change)
+        job.attempt(f"rotated: bare {name}", change)
 
 
 def footers(job: Encrypting) -> None:
@@ -192,7 +189,7 @@ def footers(job: Encrypting) -> None:
     job.encrypt("footers: again", table, OPEN)
     live = job.spark.read.format("delta").load(table).inputFiles()
     usage = [row for file in live for row in pme.key_usage(job.spark, file, kms=job.kms).collect()]
-    job.done["footers: keys"] = sorted({one["master_key"] for one in usage if one["kind"] == "footer"})
+    job.attempt("footers: keys", lambda: sorted({one["master_key"] for one in usage if one["kind"] == "footer"}))
     tracked = job.written("tracked", "TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
     job.encrypt("tracked", tracked, OPEN)
     job.encrypt("tracked again", tracked, OPEN)
@@ -211,10 +208,8 @@ def dropped(job: Encrypting) -> None:
     job.keep("dropped: rotated", lambda: pme.delta.rotate(job.spark, table, rest))
     job.note("dropped: insert", insert)
     job.note("dropped: rows", f"SELECT count(*), count(jobs[0].pay) FROM {made}")
-    job.done["dropped: live"] = [
-        file.rpartition("/dropped/")[2] for file in job.spark.read.format("delta").load(table).inputFiles()
-    ]
-    job.check("check dropped", table)
+    job.keep_live("dropped", "dropped")
+    job.check("check dropped", "dropped")
 
 
 def draft(job: Encrypting) -> None:
@@ -226,18 +221,17 @@ def draft(job: Encrypting) -> None:
     silent = "'delta.dataSkippingStatsColumns' = 'id'"
     create = f"CREATE TABLE {made} ({COLUMNS}) USING delta TBLPROPERTIES ({keys}, {silent}"
     for name in ("kms_id", "plaintext_footer"):
-        attempt(job, f"draft: {name}", partial(collected, own, f"{create}, 'delta.encryption.{name}' = 'true')"))
+        job.attempt(f"draft: {name}", partial(collected, own, f"{create}, 'delta.encryption.{name}' = 'true')"))
     collected(own, f"{create})")
     collected(own, f"INSERT INTO {made} {row('0, 8, 1, 2')}")
     drop = f"ALTER TABLE {made} UNSET TBLPROPERTIES ('delta.encryption.column_keys')"
-    attempt(job, "draft: drop", partial(collected, own, drop))
+    job.attempt("draft: drop", partial(collected, own, drop))
     job.note("draft: delete", f"DELETE FROM {made} WHERE ssn = '{CANARY}-1'")
     job.read("draft rows", "draft")
-    job.done["draft: canaries"] = [str(one) for one in find_canaries(Path(job.place("draft")), [CANARY])]
-    job.check("check draft", job.place("draft"))
+    job.check("check draft", "draft")
     frame = job.spark.sql(row("8, 9, 1, 1")).write.format("delta").mode("append")
     given = frame.option("delta.encryption.column_keys", "pii: ssn")
-    attempt(job, "draft: options", lambda: given.save(job.place("draft")))
+    job.attempt("draft: options", lambda: given.save(job.place("draft")))
     new = replace(OPEN, column_keys={"pii-2": ["ssn"]})
     job.keep("draft", lambda: pme.delta.rotate(job.spark, job.place("draft"), new))
     job.read("draft rows rotated", "draft")
@@ -278,13 +272,11 @@ def main() -> None:
         classes = work / "classes"
         java.compile_to(classes, watched.SOURCE, *sorted(Path(file_systems.__file__).parent.glob("*.java")))
         java.add_to_class_path(spark, classes)
-    job = Encrypting(spark, work, {})
+    job = Encrypting(spark, work)
     for name in sys.argv[2:]:
-        started = time.monotonic()
-        attempt(job, f"step {name}", partial(PARTS[name], job))
-        sys.stderr.write(f"{name}: {time.monotonic() - started:.0f} s\n")
+        PARTS[name](job)
     spark.stop()
-    sys.stdout.write(json.dumps(job.done) + "\n")
+    print_result(picked(EncryptResult, job))
 
 
 if __name__ == "__main__":

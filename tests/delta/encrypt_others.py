@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from tests.delta.delta_tables import CANARY
 from tests.delta.encrypt_tables import COLUMNS, NESTED, OPEN, row
 from tests.delta.watched import GO_ON, REWRITE, watched
-from tests.support.metastore import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,8 +69,7 @@ def changed(job: Encrypting) -> None:
         job.note(f"{step}: renamed", f"ALTER TABLE {made} RENAME COLUMN ssn TO number")
         job.note(f"{step}: optimized", f"OPTIMIZE {made}")
         job.note(f"{step}: rows", f"SELECT id, number, day FROM {made}")
-        version = job.done[step]["version"] if isinstance(job.done[step], dict) else 0
-        job.read(f"{step}: then", name, f"VERSION AS OF {version}")
+        job.read(f"{step}: then", name, f"VERSION AS OF {job.result(step).version}")
         job.note(f"{step}: plaintext", f"SELECT max(ssn) FROM {made} VERSION AS OF 2")
 
 
@@ -121,17 +120,14 @@ class Other(Thread):
         self.steps = steps
         self.begun = Event()
         self.committed = 0
-        self.failed: list[str] | None = None
 
     def run(self) -> None:
-        try:
+        # It may lose against the encryption.
+        with suppress(Exception):
             for _ in self.steps:
                 self.committed += 1
                 self.begun.set()
-        except Exception as error:  # noqa: BLE001 - any outcome is compared
-            self.failed = said(error)
-        finally:
-            self.begun.set()
+        self.begun.set()
 
 
 def races(job: Encrypting) -> None:
@@ -144,8 +140,7 @@ def races(job: Encrypting) -> None:
         _encrypt_beside(job, name, table, other)
         if other.ident:
             other.join()
-        job.done[f"{name}: committed"] = other.committed
-        job.done[f"{name}: failed"] = other.failed
+        job.committed[name] = other.committed
         job.encrypt(f"{name}: again", table, OPEN)
         job.note(f"{name}: rows", f"SELECT id, ssn, day FROM delta.`{table}`")
 

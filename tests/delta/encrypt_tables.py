@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -11,13 +12,12 @@ from deltalake import write_deltalake
 
 import pme_parquet as pme
 import pme_parquet.delta
-from tests.delta.delta_tables import CANARY, Job, without_factory
+from tests.delta.delta_tables import CANARY, Checked, Job, Result, without_factory
 from tests.support.canary import files_under
-from tests.support.metastore import said
+from tests.support.processes import picked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterable
 
     from pyspark.sql import SparkSession
 
@@ -44,13 +44,75 @@ def row(count: str) -> str:
     )
 
 
+@dataclass(frozen=True)
+class Encrypted:
+    """What an operation on a table has returned.
+
+    Attributes:
+        text: what it prints.
+    """
+
+    path: str
+    version_before: int
+    version: int
+    files_rewritten: int
+    rows: int | None
+    columns: dict[str, str | None]
+    properties: dict[str, str]
+    readable: tuple[str, ...]
+    statements: tuple[str, ...]
+    check: Checked | None
+    text: str
+
+    @classmethod
+    def of(cls, found: pme.delta.EncryptedTable) -> Encrypted:
+        return picked(cls, found, check=found.check and Checked.of(found.check), text=str(found))
+
+
+@dataclass(frozen=True)
+class Killed:
+    """A process that was killed, and what it left.
+
+    Attributes:
+        marks: how many files say that the table is being encrypted.
+        left: names of our files after the runs that follow.
+    """
+
+    ended: int
+    errors: str
+    version: int
+    marks: int
+    left: list[str]
+
+
+@dataclass(frozen=True)
+class EncryptResult(Result):
+    """What came of a job's steps, with results of operations.
+
+    Attributes:
+        live: names of live files below a table.
+        killed: by the points of ``encrypt_killed_job``.
+        committed: how many commits another session made meanwhile.
+    """
+
+    encrypted: dict[str, Encrypted]
+    live: dict[str, list[str]]
+    killed: dict[str, Killed]
+    committed: dict[str, int]
+
+
+@dataclass
 class Encrypting(Job):
     """Tables in plaintext, and their encryption."""
 
-    def __init__(self, spark: SparkSession, work: Path, done: dict[str, Any]) -> None:
-        super().__init__(spark, work, done)
+    encrypted: dict[str, Encrypted] = field(default_factory=dict)
+    live: dict[str, list[str]] = field(default_factory=dict)
+    killed: dict[str, Killed] = field(default_factory=dict)
+    committed: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
         # A search of bytes does not see into compressed pages.
-        spark.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
+        self.spark.conf.set("spark.sql.parquet.compression.codec", "uncompressed")
 
     @property
     def kms(self) -> dict[str, str]:
@@ -105,27 +167,25 @@ class Encrypting(Job):
         self.keep(step, lambda: pme.delta.encrypt_table(spark or self.spark, table, enc))
 
     def keep(self, step: str, what: Callable[[], pme.delta.EncryptedTable]) -> None:
-        try:
-            found = what()
-            self.done[step] = found.to_dict() | {"text": str(found)}
-        except Exception as error:  # noqa: BLE001 - any outcome is compared
-            self.done[step] = said(error)
+        self.attempt(step, lambda: self.encrypted.update({step: Encrypted.of(what())}))
 
-    def check(self, step: str, table: str, columns: list[str] | None = None, **more: Any) -> None:
-        """Check a table with the session, and keep the result."""
-        found = pme.delta.check(table, columns, **({"spark": self.spark} | more))
-        self.done[step] = found.to_dict() | {"text": str(found)}
+    def result(self, step: str) -> Encrypted:
+        assert step in self.encrypted, self.done[step]
+        return self.encrypted[step]
+
+    def keep_live(self, step: str, name: str) -> None:
+        files = self.spark.read.format("delta").load(self.place(name)).inputFiles()
+        self.live[step] = [file.rpartition(f"/{name}/")[2] for file in files]
 
     def read(self, step: str, name: str, more: str = "") -> None:
         """Read a table as the session does, which refuses plaintext files."""
         self.note(step, f"SELECT count(*), count(DISTINCT ssn), sum(id) FROM delta.`{self.place(name)}` {more}")
 
 
-def follow(job: Encrypting, step: str, table: str) -> None:
+def follow(job: Encrypting, step: str, table: str, statements: Iterable[str]) -> None:
     """Follow the advice of a step's result, a month later, and where it says so, another day later."""
-    found = job.done[step]
     age(table)
-    for number, statement in enumerate(found["statements"] if isinstance(found, dict) else ()):
+    for number, statement in enumerate(statements):
         if "after the next midnight" in statement:
             age(table)
         elif not statement.startswith("--"):

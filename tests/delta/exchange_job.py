@@ -1,25 +1,45 @@
 """A job that writes encrypted tables of a real Delta, which other implementations then read.
 
-Run as ``python -m tests.delta.exchange_job DIRECTORY``. It prints the rows that Spark reads, and what came of each
-step, as JSON, and leaves the tables in the directory.
+Run as ``python -m tests.delta.exchange_job DIRECTORY``. It leaves the tables in the directory.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
 from tests.delta.delta_tables import CANARY, Job, clear_logs, session
+from tests.support.metastore import Outcome  # noqa: TC001 JSON is read by a result's annotations
+from tests.support.processes import print_result
 
-TABLES = ("people", "mapped", "vectors", "seen", "gone")
+# The name of the last column of each.
+TABLES = {**dict.fromkeys(("people", "vectors", "seen", "gone"), "name"), "mapped": "called"}
 COPIES = ("gone", "seen", "appended", "pointed", "changed")
 # The other implementation cannot read an encrypted checkpoint.
 LATE = ", 'delta.checkpointInterval' = '100'"
+
+
+@dataclass(frozen=True)
+class Person:
+    """A row, with the names of columns that files have."""
+
+    id: int
+    ssn: str
+    sick: bool
+    name: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of reads of what the other implementation wrote, and the rows of Spark's tables."""
+
+    done: dict[str, Outcome]
+    rows: dict[str, list[Person]]
 
 
 def people(job: Job) -> None:
@@ -67,11 +87,12 @@ def main() -> None:
     job = Job(session(work), work)
     for step in (people, mapped, checkpoints, written):
         step(job)
-    for name in TABLES:
-        rows = job.spark.sql(f"SELECT * FROM delta.`{work / 'tables' / name}` ORDER BY id").collect()
-        job.done[name] = [row.asDict() for row in rows]
+    found = {}
+    for name, last in TABLES.items():
+        rows = job.spark.sql(f"SELECT id, ssn, sick, {last} FROM delta.`{job.place(name)}` ORDER BY id").collect()
+        found[name] = [Person(*row) for row in rows]
     job.spark.stop()
-    sys.stdout.write(json.dumps(job.done) + "\n")
+    print_result(Result(job.done, found))
 
 
 if __name__ == "__main__":

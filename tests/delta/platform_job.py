@@ -1,17 +1,32 @@
 """A job that runs the checks of `examples/databricks` in a Spark that has Delta.
 
-Run as ``python -m tests.delta.platform_job DIRECTORY``. It prints what came of each promise as JSON.
+Run as ``python -m tests.delta.platform_job DIRECTORY``.
 """
 
 from __future__ import annotations
 
-import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from tests.delta.delta_tables import FILES
 from tests.delta.platform_checks import checks
+from tests.support.processes import print_result
 from tests.support.session import EXTENSION, builder, session_settings
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What the checks found of one promise."""
+
+    promise: str
+    found: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Result:
+    promises: list[Promise]
 
 
 def main() -> None:
@@ -24,9 +39,9 @@ def main() -> None:
         "spark.databricks.delta.snapshotPartitions": "1",
     }
     spark = builder(common | more).getOrCreate()
-    found = {one.promise: (one.found, one.detail) for one in checks().run(spark, str(work / "platform"))}
+    found = [Promise(*one) for one in checks().run(spark, str(work / "platform"))]
     spark.stop()
-    sys.stdout.write(json.dumps(found) + "\n")
+    print_result(Result(found))
 
 
 if __name__ == "__main__":

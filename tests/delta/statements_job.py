@@ -8,16 +8,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.delta.delta_tables import session
+from tests.delta.delta_tables import Result, session
 from tests.delta.encrypt_tables import Encrypting, follow
+from tests.support.processes import picked, print_result
 
 
 def main() -> None:
     scratch, table, *statements = sys.argv[1:]
     spark = session(Path(scratch))
-    follow(Encrypting(spark, Path(scratch), {"advice": {"statements": statements}}), "advice", table)
+    job = Encrypting(spark, Path(scratch))
+    follow(job, "advice", table, statements)
     spark.stop()
-    sys.stdout.write("{}\n")
+    print_result(picked(Result, job))
 
 
 if __name__ == "__main__":

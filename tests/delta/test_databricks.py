@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.delta.platform_checks import FOLDER, checks
+from tests.support import needs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,8 +58,9 @@ def test_the_notebook_is_one() -> None:
     assert all(hasattr(check_platform, name) for name in called)
 
 
+@needs.package("yaml")
 def test_the_bundle_names_what_there_is() -> None:
-    yaml = pytest.importorskip("yaml")
+    yaml: Any = import_module("yaml")
     bundle = yaml.safe_load((FOLDER / "databricks.yml").read_text(encoding="utf-8"))
     [task] = bundle["resources"]["jobs"]["check"]["tasks"]
     assert (FOLDER / task["notebook_task"]["notebook_path"]).is_file()

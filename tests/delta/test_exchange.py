@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +18,11 @@ import pme_parquet as pme
 import pme_parquet.delta
 from tests.delta import exchange_job, written
 from tests.delta.delta_tables import CANARY
+from tests.delta.exchange_job import Person
+from tests.support import needs
 from tests.support.interop.arrow_files import LocalKms
 from tests.support.processes import result_of
-from tests.support.session import SPARK_VERSION, static_key
+from tests.support.session import static_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 needs_delta = [
     pytest.mark.slow,
     # The job starts a Spark of its own.
-    pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this"),
-    pytest.mark.skipif(SPARK_VERSION != (3, 5), reason="there is no Delta for this Spark here"),
+    needs.test_all,
+    needs.sparks({(3, 5)}, "there is no Delta for this Spark here"),
 ]
 # Each place of delta-rs and PyArrow has words of its own.
 ENCRYPTED = "(?i)encrypt|decrypt"
@@ -43,7 +44,7 @@ class Ran:
     """The rows that Spark reads, and the tables."""
 
     def __init__(self, work: Path) -> None:
-        self.done: dict[str, Any] = result_of(exchange_job, str(work))
+        self.result = result_of(exchange_job, exchange_job.Result, str(work))
         self._tables = work / "tables"
 
     def path(self, name: str) -> Path:
@@ -62,15 +63,15 @@ def files(table: DeltaTable) -> list[str]:
     return [str(uri).removeprefix("file://") for uri in table.file_uris()]
 
 
-def arrow_rows(path: str) -> list[dict[str, Any]]:
-    """Return the rows of one file, as PyArrow reads it with the master keys."""
+def arrow_rows(*paths: str) -> list[Person]:
+    """Return the rows of files in one order, as PyArrow reads them with the master keys."""
     properties = FACTORY.file_decryption_properties(CONNECTION)
-    rows: list[dict[str, Any]] = pq.ParquetFile(path, decryption_properties=properties).read().to_pylist()
-    return rows
+    found = [pq.ParquetFile(path, decryption_properties=properties).read() for path in paths]
+    return people(pa.concat_tables(found))
 
 
-def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda row: int(row["id"]))
+def people(table: Any) -> list[Person]:
+    return [Person(**row) for row in table.sort_by("id").to_pylist()]
 
 
 def query(table: DeltaTable, text: str) -> list[dict[str, Any]]:
@@ -89,19 +90,19 @@ class TestSparksTables:
         assert [one["operation"] for one in table.history()] == ["DELETE", "WRITE", "WRITE", "CREATE TABLE"]
         assert len(files(DeltaTable(str(ran.path("people")), version=1))) == 1
         actions = pa.table(table.get_add_actions(flatten=True))
-        assert sum(actions["num_records"].to_pylist()) == len(ran.done["people"])
+        assert sum(actions["num_records"].to_pylist()) == len(ran.result.rows["people"])
         assert [name for name in actions.column_names if name.startswith("min.")] == ["min.id"]
 
     def test_delta_rs_answers_without_opening_a_file_what_the_log_says(self, ran: Ran) -> None:
         for name in ("people", "mapped", "vectors"):
             table = ran.table(name)
-            assert query(table, "SELECT count(*) AS n FROM t") == [{"n": len(ran.done[name])}], name
+            assert query(table, "SELECT count(*) AS n FROM t") == [{"n": len(ran.result.rows[name])}], name
             assert query(table, "SELECT count(*) AS n FROM t WHERE id > 1000") == [{"n": 0}], name
         assert ran.table("people").to_pyarrow_table(filters=[("id", ">", 1000)]).num_rows == 0
 
     def test_pyarrow_reads_each_live_file_with_the_keys(self, ran: Ran) -> None:
         paths = files(ran.table("people"))
-        assert ordered([row for path in paths for row in arrow_rows(path)]) == ran.done["people"]
+        assert arrow_rows(*paths) == ran.result.rows["people"]
 
     def test_pyarrow_reads_all_live_files_as_one_dataset(self, ran: Ran) -> None:
         crypto = ds.ParquetDecryptionConfig(FACTORY, CONNECTION, pe.DecryptionConfiguration())
@@ -109,26 +110,23 @@ class TestSparksTables:
             default_fragment_scan_options=ds.ParquetFragmentScanOptions(decryption_config=crypto)
         )
         found = ds.dataset(files(ran.table("people")), format=form)
-        assert ordered(found.to_table().to_pylist()) == ran.done["people"]
+        assert people(found.to_table()) == ran.result.rows["people"]
         wanted = f"{CANARY}-7"
         assert found.to_table(columns=["id"], filter=ds.field("ssn") == wanted).to_pylist() == [{"id": 7}]
 
     def test_pyarrow_shows_the_physical_names_of_columns(self, ran: Ran) -> None:
         [path] = files(ran.table("mapped"))
-        expected = [
-            {("name" if name == "called" else name): value for name, value in row.items()} for row in ran.done["mapped"]
-        ]
-        assert ordered(arrow_rows(path)) == expected
+        assert arrow_rows(path) == ran.result.rows["mapped"]
 
     def test_pyarrow_reads_deleted_rows_until_the_deletion_vector_is_applied(self, ran: Ran) -> None:
         table = ran.table("vectors")
         [path] = files(table)
         rows = arrow_rows(path)
-        assert len(rows) == len(ran.done["vectors"]) + 1
+        assert len(rows) == len(ran.result.rows["vectors"]) + 1
         [vector] = pa.table(table.deletion_vectors().read_all()).to_pylist()
         assert vector["filepath"].endswith(path)
         live = [row for row, kept in zip(rows, vector["selection_vector"], strict=True) if kept]
-        assert ordered(live) == ran.done["vectors"]
+        assert live == ran.result.rows["vectors"]
 
     @pytest.mark.parametrize(
         "read",
@@ -160,7 +158,7 @@ class TestSparksTables:
     @pytest.mark.parametrize("name", ["seen", "gone"])
     def test_delta_rs_does_not_open_a_table_with_an_encrypted_checkpoint(self, ran: Ran, name: str) -> None:
         # Spark reads it.
-        assert ran.done[name] == ran.done["people"]
+        assert ran.result.rows[name] == ran.result.rows["people"]
         with pytest.raises(DeltaError, match=ENCRYPTED):
             ran.table(name)
 
@@ -170,17 +168,17 @@ class TestSparksTables:
         assert [one.severity for one in gone.findings if one.severity != "note"] == ["unread"]
 
     def test_an_append_by_delta_rs_is_plaintext_and_refused_and_found(self, ran: Ran) -> None:
-        assert ran.done["appended read"][0] == "PME_PLAINTEXT_FILE"
+        assert ran.result.done["appended read"].condition == "PME_PLAINTEXT_FILE"
         found = pme.delta.check(ran.path("appended"), columns=["ssn"])
         assert [one.kind for one in found.findings if one.severity == "high"] == ["plaintext file"]
         # PyArrow's key tools take it for one of the table.
-        assert len([row for path in files(ran.table("appended")) for row in arrow_rows(path)]) == 20
+        assert len(arrow_rows(*files(ran.table("appended")))) == 20
 
     def test_a_checkpoint_by_delta_rs_is_plaintext_and_refused(self, ran: Ran) -> None:
         [checkpoint] = ran.path("pointed").glob("_delta_log/*.checkpoint.parquet")
         assert CANARY.encode() not in checkpoint.read_bytes()
-        condition, message = ran.done["pointed read"]
-        assert (condition, checkpoint.name in message) == ("PME_PLAINTEXT_FILE", True)
+        found = ran.result.done["pointed read"]
+        assert (found.condition, checkpoint.name in found.message) == ("PME_PLAINTEXT_FILE", True)
 
     @pytest.mark.parametrize(
         "change",
@@ -205,7 +203,7 @@ class TestSparksTables:
             change(DeltaTable(str(copy)))
         left = DeltaTable(str(copy))
         assert left.version() == 3
-        assert ordered([row for path in files(left) for row in arrow_rows(path)]) == ran.done["people"]
+        assert arrow_rows(*files(left)) == ran.result.rows["people"]
 
 
 @pytest.fixture
@@ -220,8 +218,8 @@ def readable_footer(tmp_path: Path) -> Path:
 def test_columns_without_keys_are_read_below_a_readable_footer(readable_footer: Path) -> None:
     table = DeltaTable(str(readable_footer))
     expected = [{"id": "0", "note": "x"}, {"id": "1", "note": "x"}]
-    assert ordered(table.to_pyarrow_table(columns=["id", "note"]).to_pylist()) == expected
-    assert ordered(query(table, "SELECT id, note FROM t")) == expected
+    assert table.to_pyarrow_table(columns=["id", "note"]).sort_by("id").to_pylist() == expected
+    assert query(table, "SELECT id, note FROM t ORDER BY id") == expected
     assert table.to_pyarrow_table(columns=["id"], filters=[("id", "=", "1")]).to_pylist() == [{"id": "1"}]
 
 

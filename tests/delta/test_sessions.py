@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from pme_parquet import delta
 from tests.delta import delta_job, delta_redactions, delta_tables
 from tests.delta.delta_ran import CHECKPOINT, ELSEWHERE, VECTORS, Ran, assert_changed, assert_encrypted
+from tests.support import needs
 from tests.support.session import SPARK_VERSION
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
+    needs.delta,
     pytest.mark.oldest,
 ]
 
-ALL = bool(os.environ.get("PME_TEST_ALL"))
 # Delta's own work takes two minutes: `make test-all` has it.
 RUNS = {
-    **dict.fromkeys(["concurrent", "operations", "versions", "clones", "redactions"], ALL),
+    **dict.fromkeys(["concurrent", "operations", "versions", "clones", "redactions"], needs.ALL),
     "connectors": SPARK_VERSION >= (4, 0),
     # tests/delta/test_searched.py has them.
     "mapped_operations": False,
     "evolutions": False,
 }
 PARTS = [part for part in delta_job.PARTS if RUNS.get(part, True)]
-all_only = pytest.mark.skipif(not ALL, reason="make test-all runs this")
 REDACTED = "redacted_by_pme_parquet()"
 STATISTICS = {
     "created",
@@ -55,11 +52,10 @@ BY_VALUE = {"delete equal": 1, "update": 1, "update view": 1}
 
 def test_rows_are_changed_by_values_of_protected_columns_which_are_not_in_the_log(ran: Ran) -> None:
     for step in delta_job.BY_VALUE:
-        assert isinstance(ran.done[step], list), (step, ran.done[step])
-        assert ran.done[step][0].startswith("("), (step, ran.done[step])
-    assert {step: ran.done[step] for step in BY_VALUE} == {step: [f"({rows},)"] for step, rows in BY_VALUE.items()}
-    assert (ran.done["replaceWhere"], ran.done["replace"]) == ("done", [])
-    assert ran.done["left by value"] == ["(0, 'm')", "(2, 'm')", "(3, 'm')", "(9, 'y')"]
+        assert ran.done[step].rows, (step, ran.done[step])
+    assert {step: ran.done[step].rows for step in BY_VALUE} == {step: [f"({rows},)"] for step, rows in BY_VALUE.items()}
+    assert ran.done["replaceWhere"].rows == ran.done["replace"].rows == []
+    assert ran.done["left by value"].rows == ["(0, 'm')", "(2, 'm')", "(3, 'm')", "(9, 'y')"]
     assert ran.readable("conditions", "stricter") == []
     logs = (ran.tables / "conditions" / "_delta_log").glob("*.json")
     assert sum(REDACTED in log.read_text() for log in logs) == len(delta_job.COMMITTED)
@@ -68,19 +64,19 @@ def test_rows_are_changed_by_values_of_protected_columns_which_are_not_in_the_lo
 def test_texts_that_name_protected_columns_are_refused(ran: Ran) -> None:
     assert len(ran.refused("constraint", "CHECK")) == 2
     assert ran.refused("default", "a default") == ["default"]
-    assert ran.done["default_of_another"] == []
+    assert ran.done["default_of_another"].rows == []
 
 
 def test_a_commit_that_no_code_names_shows_nothing(ran: Ran) -> None:
-    assert ran.done["invented"] == "done"
-    assert ran.done["history"] == [f"('INVENTED STATEMENT', '{REDACTED}')"]
+    assert ran.done["invented"].rows == []
+    assert ran.done["history"].rows == [f"('INVENTED STATEMENT', '{REDACTED}')"]
 
 
-@all_only
+@needs.test_all
 def test_writers_at_once_lose_nothing_and_show_nothing(ran: Ran) -> None:
-    assert ran.done["writers"] == [["done"] * 3] * delta_job.WRITERS
+    assert [ran.done[f"writer {at} {step}"].rows for at in range(delta_job.WRITERS) for step in range(3)] == [[]] * 12
     rows = [(delta_job.FIRST_WRITER + writer, f"{delta_tables.CANARY}-writer-{writer}") for writer in range(4)]
-    assert ran.done["written at once"] == [f"({at}, '{value}', 'zm')" for at, value in rows]
+    assert ran.done["written at once"].rows == [f"({at}, '{value}', 'zm')" for at, value in rows]
     assert_encrypted(ran, "concurrent")
     logs = (ran.tables / "concurrent" / "_delta_log").glob("*.json")
     assert sum(REDACTED in log.read_text() for log in logs) == 2 * delta_job.WRITERS
@@ -88,23 +84,23 @@ def test_writers_at_once_lose_nothing_and_show_nothing(ran: Ran) -> None:
 
 def test_a_session_may_keep_texts(ran: Ran) -> None:
     left = ["(0,)", "(2,)", "(3,)"]
-    assert ran.done["allowed"] == ran.done["stricter"] == left
+    assert ran.done["allowed"].rows == ran.done["stricter"].rows == left
     # The search finds what a user has allowed.
     assert ran.readable("allowed")
-    assert ran.done["perhaps"][0] == "PME_BAD_OPTION"
+    assert ran.done["perhaps"].condition == "PME_BAD_OPTION"
 
 
-@all_only
+@needs.test_all
 @pytest.mark.parametrize("name", delta_redactions.TABLES)
 def test_a_redacted_condition_chooses_the_same_rows_and_is_not_in_the_log(ran: Ran, name: str) -> None:
-    done = {step.partition(": ")[2]: said for step, said in ran.done.items() if step.startswith(f"{name}: ")}
-    assert done["deleted"] == ["(1, 'x')", "(2, 'x')", "(3, 'x')"]
-    assert done["updated"] == ["(1, 'z')", "(2, 'x')", "(3, 'x')"]
+    done = {step.partition(": ")[2]: found for step, found in ran.done.items() if step.startswith(f"{name}: ")}
+    assert done["deleted"].rows == ["(1, 'x')", "(2, 'x')", "(3, 'x')"]
+    assert done["updated"].rows == ["(1, 'z')", "(2, 'x')", "(3, 'x')"]
     merged = ["(1, 'z')", f"(2, '{delta_tables.CANARY}-2!')", "(9, None)"]
-    assert done["merged"] == merged
-    assert (done["Java deleted"], done["Java left"]) == ("done", merged[:2])
-    assert (done["replace"], done["replaceWhere"]) == ([], "done")
-    assert done["constraint"][0] in {"PME_UNSUPPORTED", "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION"}
+    assert done["merged"].rows == merged
+    assert (done["Java deleted"].rows, done["Java left"].rows) == ([], merged[:2])
+    assert done["replace"].rows == done["replaceWhere"].rows == []
+    assert done["constraint"].condition in {"PME_UNSUPPORTED", "DELTA_NEW_CHECK_CONSTRAINT_VIOLATION"}
     assert ran.readable(name) == []
     commits = sorted((ran.tables / name / "_delta_log").glob("*.json"))
     texts = [commit.read_text() for commit in commits]
@@ -119,9 +115,8 @@ def test_a_table_does_not_choose_where_keys_go(ran: Ran, name: str) -> None:
 
 
 def test_a_property_that_only_the_metastore_has_refuses_no_change(ran: Ran) -> None:
-    assert ran.done["purged property"]
-    assert (ran.done["purged delete"], ran.done["purged update"]) == (["(1,)"], ["(1,)"])
-    assert ran.done["purged merge"] == ["(2, False)"]
+    assert ran.done["purged delete"].rows == ran.done["purged update"].rows == ["(1,)"]
+    assert ran.done["purged merge"].rows == ["(2, False)"]
 
 
 def test_a_table_keeps_its_keys(ran: Ran) -> None:
@@ -129,13 +124,14 @@ def test_a_table_keeps_its_keys(ran: Ran) -> None:
         assert ran.refused(step, "keep the table's columns encrypted"), step
     # Delta 3 cannot replace these tables by a query, whatever their keys.
     for step in ("replaced", "replaced as", "named replaced", "named overwritten"):
-        assert ran.done[step][0].isupper() or ran.done[step][0].startswith("_LEGACY"), ran.done[step]
+        condition = ran.done[step].condition
+        assert condition.isupper() or condition.startswith("_LEGACY"), ran.done[step]
     if SPARK_VERSION >= (4, 0):
         assert ran.refused("replaced as", "keep the table's columns encrypted")
         assert ran.refused("named replaced", "keep the table's columns encrypted")
-    assert ran.done["set"] == []
+    assert ran.done["set"].rows == []
     assert ran.refused("loud insert", "minimum and maximum")
-    assert (ran.done["same"], ran.done["tag"], ran.done["same_version"]) == ([], [], [])
+    assert ran.done["same"].rows == ran.done["tag"].rows == ran.done["same_version"].rows == []
 
 
 def test_a_definition_that_shows_protected_columns_is_refused(ran: Ran) -> None:
@@ -151,11 +147,11 @@ def test_a_definition_that_shows_protected_columns_is_refused(ran: Ran) -> None:
     assert len(ran.refused("generated altered", "the expression of a generated column")) == 1
     built = "generated built" if SPARK_VERSION < (4, 0) else "generated create"
     assert ran.refused(built, "the expression of a generated column")
-    assert ran.done["builder"] == "done"
+    assert ran.done["builder"].rows == []
     assert ran.refused("new_default create", "a default")
     # Delta does not support them.
-    assert {ran.done[f"new_default {name}"][0].split("_")[0] for name in ("added", "uniform")} == {"WRONG"}
-    assert (ran.done["partition_other"], ran.done["added_without_default"]) == ([], [])
+    assert {ran.done[f"new_default {name}"].condition.split("_")[0] for name in ("added", "uniform")} == {"WRONG"}
+    assert ran.done["partition_other"].rows == ran.done["added_without_default"].rows == []
     assert not any((ran.tables / name).exists() for name in ("selected", "generated", "clustered", "default"))
 
 
@@ -166,9 +162,9 @@ def test_statistics_of_protected_columns_are_refused(ran: Ran) -> None:
 
 
 def test_a_table_with_keys_and_statistics_can_be_mended(ran: Ran) -> None:
-    assert [ran.done[step] for step in ("late_keys", "mended", "mended insert")] == [[], [], []]
-    assert len(ran.done["mended optimize"]) == len(ran.done["at_once"]) == 1
-    assert ran.done["saved silently"] == "done"
+    assert [ran.done[step].rows for step in ("late_keys", "mended", "mended insert")] == [[], [], []]
+    assert [len(ran.done[step].rows or []) for step in ("mended optimize", "at_once")] == [1, 1]
+    assert ran.done["saved silently"].rows == []
     assert ran.readable("late_keys", "saved") == []
 
 
@@ -176,31 +172,31 @@ def test_check_constraints_in_properties_and_options_are_refused(ran: Ran) -> No
     for step in CHECKS:
         assert ran.refused(f"check {step}", "a CHECK constraint"), step
     # Delta does not take the default, so it is not in the log.
-    assert ran.done["check default"] == []
+    assert ran.done["check default"].rows == []
     assert ran.readable("checked-default") == []
     # Delta makes a property of the option, under its own name or another.
-    assert ran.done["check options"][0] == "PME_UNSUPPORTED"
+    assert ran.done["check options"].condition == "PME_UNSUPPORTED"
     # Delta itself refuses it.
-    assert ran.done["check altered"][0] == "DELTA_ADD_CONSTRAINTS"
+    assert ran.done["check altered"].condition == "DELTA_ADD_CONSTRAINTS"
     assert not list((ran.tables / "checked").glob("_delta_log/*.json"))
     assert ran.readable("checked") == []
 
 
 def test_keys_and_defaults_are_known_in_other_letters(ran: Ran) -> None:
     assert ran.refused("spelled insert", "delta.dataSkippingStatsColumns")
-    assert ran.done["spelled_delete"] == ["(1,)"]
+    assert ran.done["spelled_delete"].rows == ["(1,)"]
     assert ran.refused("prefix insert", "choose where keys")
-    assert ran.done["spelled_insert"] == []
+    assert ran.done["spelled_insert"].rows == []
     assert_encrypted(ran, "spelled")
 
 
-@all_only
+@needs.test_all
 @pytest.mark.parametrize(("name", "why"), [("old_values", "minimum and maximum"), ("old_files", "plaintext")])
 def test_a_version_from_before_its_files_were_rewritten_stays_in_the_past(ran: Ran, name: str, why: str) -> None:
     assert len(ran.refused(f"{name} restored", why)) == 2
     assert ran.refused(f"{name} cloned", why)
-    assert (ran.done[f"{name}_unharmed"], ran.done[f"{name}_encrypted"]) == (["(2,)"], ["(1,)"])
-    assert len(ran.done[f"{name}_clone"]) == 1
+    assert (ran.done[f"{name}_unharmed"].rows, ran.done[f"{name}_encrypted"].rows) == (["(2,)"], ["(1,)"])
+    assert len(ran.done[f"{name}_clone"].rows or []) == 1
     assert not (ran.tables / f"{name}-clone").exists()
 
 
@@ -208,37 +204,37 @@ def test_options_of_a_frame_that_delta_would_drop_are_refused(ran: Ran) -> None:
     assert len(ran.refused("frame options", "does not pass")) == 4
 
 
-@all_only
+@needs.test_all
 def test_a_clone_keeps_keys(ran: Ran) -> None:
     assert ran.refused("clone keys", "minimum and maximum")
     assert ran.refused("statistics clone", "minimum and maximum")
     # The destination is not empty.
-    assert ran.done["clone replaced"][0].startswith("DELTA_"), ran.done["clone replaced"]
+    assert ran.done["clone replaced"].condition.startswith("DELTA_"), ran.done["clone replaced"]
     # The version is from before the table had keys.
     assert ran.refused("clone version", "keep the table's columns encrypted")
-    assert ran.done["clone_same"] == []
+    assert ran.done["clone_same"].rows == []
     assert_encrypted(ran, "cloned", "clone")
 
 
-@all_only
+@needs.test_all
 def test_a_conversion_with_statistics_is_refused(ran: Ran) -> None:
     assert ran.refused("convert", "NO STATISTICS") == ["convert"]
-    assert ran.done["convert_silent"] == []
+    assert ran.done["convert_silent"].rows == []
     assert ran.readable("converted") == []
 
 
-@pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Delta 3 has no connector on Delta Kernel")
+@needs.spark((4, 0), "Delta 3 has no connector on Delta Kernel")
 def test_the_connector_on_delta_kernel_does_not_write(ran: Ran) -> None:
     assert ran.refused("kernel insert", "Delta Kernel") == ["kernel insert"]
     # Spark itself refuses it: the connector has no deletes.
-    assert "does not support deletes" in ran.done["kernel delete"][1]
+    assert "does not support deletes" in ran.done["kernel delete"].message
 
 
 def test_a_session_lists_properties_that_nothing_reads(ran: Ran) -> None:
     for step in ("create", "unlisted", "prefix", "no_prefix", "strictest", "ours"):
         assert ran.refused(f"tags {step}", "choose where keys"), step
-    assert (ran.done["tags listed"], ran.done["tags_read"]) == ([], [])
-    assert {ran.done[f"tags_wrong {name}"][0] for name in ("all", "start", "empty")} == {"PME_BAD_OPTION"}
+    assert ran.done["tags listed"].rows == ran.done["tags_read"].rows == []
+    assert {ran.done[f"tags_wrong {name}"].condition for name in ("all", "start", "empty")} == {"PME_BAD_OPTION"}
 
 
 def test_a_session_without_factory_does_not_write(ran: Ran) -> None:
@@ -246,37 +242,37 @@ def test_a_session_without_factory_does_not_write(ran: Ran) -> None:
     assert not (ran.tables / "new").exists()
 
 
-@all_only
+@needs.test_all
 def test_nothing_is_readable_after_every_kind_of_change(ran: Ran) -> None:
     assert_changed(ran)
-    assert (ran.done["streamed"], ran.done["streamed rows"]) == ("done", ["(24, 20)"])
+    assert (ran.done["streamed"].rows, ran.done["streamed rows"].rows) == ([], ["(24, 20)"])
     checks = {"changed": [VECTORS, CHECKPOINT], "changed-clone": [CHECKPOINT, *ELSEWHERE], "v2": [CHECKPOINT]}
     for table, findings in checks.items():
-        assert ran.said(f"{table}: check") == (["sick", "ssn"], findings), table
+        found = ran.checks[f"{table}: check"]
+        assert (found.columns, found.kinds) == (("sick", "ssn"), findings), table
     changed = ran.tables / "changed"
     assert list(changed.glob("deletion_vector_*.bin"))
     assert list((changed / "_change_data").glob("*.parquet"))
     for table in ("changed", "changed-clone", "v2"):
         assert_encrypted(ran, table)
     assert set(ran.checkpoints("changed")) == {b"PARE"}
-    assert ran.done["v2 reads"] == ["(3,)"]
+    assert ran.done["v2 reads"].rows == ["(3,)"]
     sidecars = [file.read_bytes()[-4:] for file in (ran.tables / "v2" / "_delta_log" / "_sidecars").iterdir()]
     assert b"PARE" in sidecars
 
 
 def test_nothing_is_readable_in_tables_with_keys(ran: Ran) -> None:
-    assert ran.done["by_query"] == []
+    assert ran.done["by_query"].rows == []
     assert_encrypted(ran, "kept", "by_query", "session", "name", "id")
 
 
 def test_checkpoints_are_encrypted_also_if_the_session_names_columns(ran: Ran) -> None:
     assert set(ran.checkpoints("session")) == {b"PARE"}
-    assert ran.done["session reads"] == ["(2,)"]
-    assert ran.done["session deletes"] == ["(1,)"]
+    assert ran.done["session reads"].rows == ["(2,)"]
+    assert ran.done["session deletes"].rows == ["(1,)"]
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
 def test_columns_are_known_by_physical_names(ran: Ran, mode: str) -> None:
-    assert ran.done[f"{mode} rows"] == ["(1,)"]
-    assert ran.done[f"{mode} deleted"] == ["(1,)"]
-    assert (ran.done[f"{mode} deleted again"], ran.done[f"{mode} other"]) == (["(0,)"], ["(0,)"])
+    assert ran.done[f"{mode} rows"].rows == ran.done[f"{mode} deleted"].rows == ["(1,)"]
+    assert ran.done[f"{mode} deleted again"].rows == ran.done[f"{mode} other"].rows == ["(0,)"]

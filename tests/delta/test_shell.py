@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,19 +11,20 @@ import pytest
 from deltalake import write_deltalake
 
 from tests.delta import statements_job
-from tests.delta.delta_tables import CANARY, FILES
+from tests.delta.delta_tables import CANARY, FILES, Result
+from tests.support import needs
 from tests.support.canary import find_canaries
 from tests.support.commands import Done
 from tests.support.processes import environment, result_of
-from tests.support.session import SPARK_VERSION, write_keys
+from tests.support.session import write_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(SPARK_VERSION > (4, 2), reason="there is no Delta for this Spark"),
-    pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this"),
+    needs.delta,
+    needs.test_all,
     pytest.mark.oldest,
 ]
 
@@ -83,7 +83,8 @@ def test_a_table_is_encrypted_then_cleaned_and_rotated(tmp_path: Path) -> None:
     assert (first["files_rewritten"], first["columns"]) == (1, {"id": None, "ssn": "pii"})
     assert footers(table) == [b"PAR1", b"PARE"]
 
-    result_of(statements_job, str(tmp_path), str(table), *first["statements"], patience=PATIENCE)
+    advised = result_of(statements_job, Result, str(tmp_path), str(table), *first["statements"], patience=PATIENCE)
+    assert [step for step in advised.done.values() if step.rows is None] == []
     assert find_canaries(table, [CANARY]) == []
     # Statements have made commits, but the command makes none.
     code, again = shell.change("delta-encrypt", "pii", table)

@@ -1,13 +1,13 @@
 """A job that makes Delta tables with keys, and looks at them with `pme.verify`, `pme.key_usage` and others.
 
-Run as ``python -m tests.delta.verify_job DIRECTORY``. It prints what came of each step as JSON.
+Run as ``python -m tests.delta.verify_job DIRECTORY``.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import pme_parquet as pme
+from pme_parquet._operations.verify import DeltaFiles  # noqa: TC001 JSON is read by a result's annotations
 from tests.delta.delta_tables import CANARY, SILENT, session
-from tests.support.expect import innermost_condition
+from tests.support.metastore import Outcome, Statements
+from tests.support.processes import picked, print_result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import SparkSession
 
 KEYS = "'parquet.encryption.footer.key' = 'footer', 'parquet.encryption.column.keys' = 'pii: ssn'"
@@ -33,12 +33,74 @@ DAYS = ("d 0", "e:%1")
 LAST = 7
 
 
-class Checks:
+@dataclass(frozen=True)
+class Finding:
+    """A row of `pme.verify`."""
+
+    condition: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What `pme.verify` returned.
+
+    Attributes:
+        text: the line about what it opened.
+    """
+
+    findings: list[Finding]
+    files: int
+    tables: list[DeltaFiles]
+    text: str
+
+
+@dataclass(frozen=True)
+class Usage:
+    """A row of `pme.key_usage`."""
+
+    part: str
+    master_key: str | None
+    files: int
+    columns: list[str]
+    problems: list[str]
+
+
+@dataclass(frozen=True)
+class Inspected:
+    """What `pme.inspect` says of which files are live."""
+
+    version: int | None
+    live: int | None
+    live_by: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of each step.
+
+    Attributes:
+        live: how many files are live, by Delta's own answer.
+        cleaned: of a table whose first commits are gone.
+    """
+
+    done: dict[str, Outcome]
+    verified: dict[str, Verified]
+    used: dict[str, list[Usage]]
+    diagnosed: dict[str, pme.Diagnosis]
+    live: int
+    cleaned: Inspected
+
+
+class Checks(Statements):
     """Tables of a session, and what came of each step."""
 
     def __init__(self, spark: SparkSession, work: Path) -> None:
-        self.spark, self.work, self.done = spark, work, dict[str, Any]()
+        super().__init__(spark, work)
         self.kms = pme.Static(keys=pme.file(str(work / "keys")))
+        self.verified: dict[str, Verified] = {}
+        self.used: dict[str, list[Usage]] = {}
+        self.diagnosed: dict[str, pme.Diagnosis] = {}
 
     def place(self, name: str) -> Path:
         return self.work / "tables" / name
@@ -73,40 +135,26 @@ class Checks:
         return sorted(Path(url2pathname(urlsplit(row[0]).path)) for row in files)
 
     def verify(self, step: str, path: object, **more: Any) -> None:
-        def run() -> dict[str, Any]:
+        def run() -> None:
             found = pme.verify(self.spark, str(path), kms=self.kms, **more)
-            opened = found.opened
-            return {
-                "rows": [[row.file.rsplit("/", 1)[-1], row.condition, row.message] for row in found.collect()],
-                "files": opened.files,
-                "plain": opened.plaintext_files,
-                "tables": [{**vars(table), "table": Path(table.table).name} for table in opened.tables],
-                "text": str(opened),
-            }
+            findings = [Finding(row.condition, row.message) for row in found.collect()]
+            tables = [replace(table, table=Path(table.table).name) for table in found.opened.tables]
+            self.verified[step] = Verified(findings, found.opened.files, tables, str(found.opened))
 
-        self.note(step, run)
+        self.attempt(step, run)
 
     def usage(self, step: str, path: object) -> None:
-        def run() -> list[Any]:
+        def run() -> None:
             rows = pme.key_usage(self.spark, str(path), kms=self.kms).collect()
-            return [[row.part, row.master_key, row.files, row.columns, row.problems] for row in rows]
+            self.used[step] = [picked(Usage, row) for row in rows]
 
-        self.note(step, run)
+        self.attempt(step, run)
 
     def doctor(self, step: str, **settings: str) -> None:
-        def run() -> dict[str, list[str]]:
-            own = self.spark.newSession()
-            for name, value in settings.items():
-                own.conf.set(name, value)
-            return {check.name: [check.status, check.found] for check in pme.doctor(own).checks}
-
-        self.note(step, run)
-
-    def note(self, step: str, run: Callable[[], Any]) -> None:
-        try:
-            self.done[step] = run()
-        except Exception as error:  # noqa: BLE001 - any outcome is compared
-            self.done[step] = [innermost_condition(error), str(error).splitlines()[0]]
+        own = self.spark.newSession()
+        for name, value in settings.items():
+            own.conf.set(name, value)
+        self.diagnosed[step] = pme.doctor(own)
 
 
 def bend(file: Path) -> None:
@@ -124,7 +172,6 @@ def checkpoint(table: Path, version: int) -> Path:
 def look(job: Checks) -> None:
     """Look at a table as it is."""
     place = job.place("people")
-    job.done["live"] = len(job.live(place))
     job.verify("whole", place)
     job.verify("all files", place, all_files=True)
     job.verify("bound", place, options={"columnKeys": "pii: ssn", "footerKey": "footer"})
@@ -137,7 +184,7 @@ def look(job: Checks) -> None:
     job.spark.sql(f"CREATE TABLE delta.`{job.place('clone')}` SHALLOW CLONE delta.`{place}`")
     job.verify("clone", job.place("clone"))
     query = "SELECT * FROM pme_verify('{}', options => map('kms', 'static', 'kms.static.keys', 'file:{}'))"
-    job.note("sql", lambda: len(job.spark.sql(query.format(place, job.work / "keys")).collect()))
+    job.note("sql", query.format(place, job.work / "keys"))
 
 
 def alter(job: Checks) -> None:
@@ -165,8 +212,6 @@ def alter(job: Checks) -> None:
     for version in range(6):
         (cleaned / "_delta_log" / f"{version:020}.json").unlink()
     job.verify("cleaned", cleaned)
-    [by_session] = pme.inspect(cleaned, spark=job.spark).tables
-    job.done["inspect cleaned"] = [by_session.version, by_session.live, by_session.live_by]
     job.verify("like a version", job.copy("people@v1"))
     empty = job.copy("without commits")
     for file in (empty / "_delta_log").glob("*.*"):
@@ -191,10 +236,13 @@ def main() -> None:
     work = Path(sys.argv[1])
     job = Checks(session(work), work)
     job.make("people")
-    for part in (look, alter, diagnose):
-        part(job)
+    look(job)
+    alter(job)
+    live = len(job.live(job.place("people")))
+    [cleaned] = pme.inspect(job.place("cleaned"), spark=job.spark).tables
+    diagnose(job)
     job.spark.stop()
-    sys.stdout.write(json.dumps(job.done) + "\n")
+    print_result(picked(Result, job, live=live, cleaned=picked(Inspected, cleaned)))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
 """A job that sets keys in every way that Delta users try, on tables of a real Delta.
 
-Run as ``python -m tests.delta.ways_job DIRECTORY``. It prints what came of each step as JSON, and leaves the tables in
-the directory.
+Run as ``python -m tests.delta.ways_job DIRECTORY``. It leaves the tables in the directory.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -19,16 +17,17 @@ from tests.delta.delta_tables import (
     FOOTER_KEY_NAME,
     SILENT,
     Job,
-    attempt,
+    Result,
     new_table,
     session,
     without_factory,
     without_setting,
 )
+from tests.support.processes import picked, print_result
 from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -84,7 +83,7 @@ def frames(job: Job, spark: SparkSession, name: str) -> None:
             "toTable": partial(finish, to_table.toTable, f"streamed_to_{name}"),
         }
         for step, run in steps.items():
-            attempt(job, f"frame {name} {keys} {step}", run)
+            job.attempt(f"frame {name} {keys} {step}", run)
     job.note(f"rows_{name}", f"SELECT count(*) FROM {made}")
 
 
@@ -93,14 +92,6 @@ def filled(job: Job, step: str, name: str, properties: str) -> None:
     table = new_table(job, name)
     job.note(f"{step} create", f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({properties})")
     job.note(f"{step} insert", f"INSERT INTO {table} VALUES (1, '{CANARY}-1')")
-
-
-def own(job: Job, **settings: str) -> Job:
-    """Return a job in a session of its own, with settings."""
-    made = Job(job.spark.newSession(), job.work, job.done)
-    for name, value in settings.items():
-        made.spark.conf.set(name, value)
-    return made
 
 
 def properties(job: Job) -> None:
@@ -113,7 +104,7 @@ def properties(job: Job) -> None:
 def sessions(job: Job) -> None:
     """Name keys of columns in a session with a footer key."""
     for name, setting in OF_COLUMNS.items():
-        named = own(job, **{setting: "pii: ssn"})
+        named = job.own({setting: "pii: ssn"})
         filled(named, f"columns {name}", f"columns_{name}", f"{SILENT}, {OFTEN}")
         loud = new_table(job, f"columns_{name}_loud")
         job.sql(f"CREATE TABLE {loud} {COLUMNS} USING delta")
@@ -123,10 +114,10 @@ def sessions(job: Job) -> None:
 def uniform(job: Job) -> None:
     """Name one key for everything in a session without a footer key, which would contradict it."""
     for name, setting in UNIFORM.items():
-        named = own(job, **{setting: "pii"})
+        named = job.own({setting: "pii"})
         filled(named, f"uniform {name}", f"uniform_{name}", f"{SHOWN_NEVER}, {OFTEN}")
         loud = new_table(job, f"uniform_{name}_loud")
-        own(job).sql(f"CREATE TABLE {loud} {COLUMNS} USING delta")
+        job.own().sql(f"CREATE TABLE {loud} {COLUMNS} USING delta")
         named.note(f"loud uniform {name}", f"INSERT INTO {loud} VALUES (1, '{CANARY}')")
 
 
@@ -165,7 +156,7 @@ def complete(job: Job) -> None:
     frame = job.spark.sql(rows[3:]).writeTo("created").using("delta").tableProperty(SILENT_NAME, "id")
     for name, value in KEYS_BY_NAME.items():
         frame = frame.tableProperty(name, value)
-    attempt(job, "created", frame.create)
+    job.attempt("created", frame.create)
     job.note("created rows", "SELECT count(*) FROM created")
     planted = f"USING delta TBLPROPERTIES ({NAMED}, {SILENT}, 'pme-parquet.kms' = 'other')"
     job.note("planted", f"CREATE TABLE {new_table(job, 'planted')} {planted} {rows}")
@@ -179,14 +170,14 @@ def without_footer_key(job: Job) -> None:
     third = "'delta.checkpointInterval' = '2'"
     job.sql(f"CREATE TABLE {table} {COLUMNS} USING delta TBLPROPERTIES ({NAMED}, {SILENT}, {third})")
     # For RESTORE to an older version.
-    own(job, **{FOOTER_KEY_NAME: "footer"}).sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('team')")
+    job.own({FOOTER_KEY_NAME: "footer"}).sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('team')")
     made = new_table(job, "keyless_made")
     other = new_table(job, "keyless_plain")
     job.sql(f"CREATE TABLE {other} {COLUMNS} USING delta TBLPROPERTIES ({SILENT})")
     nothing: dict[str, str] = {}
     settings = {"properties": nothing} | {name: {setting: "pii: ssn"} for name, setting in OF_COLUMNS.items()}
     for name, those in settings.items():
-        session = own(job, **those)
+        session = job.own(those)
         frame = session.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
         stream = streamed(session.spark, job.work / "streams" / name)
         for step, statement in {
@@ -204,9 +195,9 @@ def without_footer_key(job: Job) -> None:
             "plain set": f"ALTER TABLE {other} SET TBLPROPERTIES ('team' = 'you')",
         }.items():
             session.note(f"keyless {name} {step}", statement)
-        attempt(job, f"keyless {name} save", partial(frame.write.format("delta").mode("append").save, place))
-        attempt(job, f"keyless {name} append", frame.writeTo(table).append)
-        attempt(job, f"keyless {name} stream", partial(finish, stream.start, place))
+        job.attempt(f"keyless {name} save", partial(frame.write.format("delta").mode("append").save, place))
+        job.attempt(f"keyless {name} append", frame.writeTo(table).append)
+        job.attempt(f"keyless {name} stream", partial(finish, stream.start, place))
 
 
 def with_first_keys(new: str, plain: str) -> dict[str, str]:
@@ -224,20 +215,20 @@ def no_factory(job: Job) -> None:
     job.sql(f"CREATE TABLE {plain} {COLUMNS} USING delta TBLPROPERTIES ({SHOWN_NEVER}, {OFTEN})")
     with without_setting(job.spark, FACTORY_NAME) as spark:
         # With keys: the session asks for encryption, and nothing would encrypt.
-        half = Job(spark, job.work, job.done)
+        half = job.own(spark=spark)
         half.note("half insert", f"INSERT INTO {plain} VALUES (1, '{CANARY}')")
         half.note("half create", f"CREATE TABLE {made} USING delta AS SELECT '{CANARY}' AS ssn")
     with without_factory(job.spark) as spark:
-        named = Job(spark, job.work, job.done)
+        named = job.own(spark=spark)
         for step, statement in (without_rows(table) | with_first_keys(made, plain)).items():
             named.note(f"openly {step}", statement)
         jvm: Any = spark._jvm
         of = jvm.io.delta.tables.DeltaTable.forPath(spark._jsparkSession, str(job.work / "tables" / "openly"))
-        attempt(job, "openly upgraded", partial(of.upgradeTableProtocol, 3, 7))
-        attempt(job, "openly with a feature", partial(of.addFeatureSupport, "deletionVectors"))
+        job.attempt("openly upgraded", partial(of.upgradeTableProtocol, 3, 7))
+        job.attempt("openly with a feature", partial(of.addFeatureSupport, "deletionVectors"))
         # Delta 3.3 has no method with these arguments.
         if SPARK_VERSION >= (4, 0):
-            attempt(job, "openly without a feature", partial(of.dropFeatureSupport, "checkConstraints"))
+            job.attempt("openly without a feature", partial(of.dropFeatureSupport, "checkConstraints"))
         named.note("nothing changed", f"VACUUM {table} DRY RUN", f"DESCRIBE HISTORY {table}")
 
 
@@ -251,21 +242,21 @@ def other_factory(job: Job) -> None:
     made, parquet = new_table(job, "others_made"), str(job.work / "parquet")
     job.spark.range(1).write.parquet(parquet)
 
-    def java(**settings: str) -> Job:
+    def java(settings: Mapping[str, str]) -> Job:
         """Return a session without names that only our factory reads."""
-        made = own(job, **settings)
+        made = job.own(settings)
         for name, _ in job.spark.sparkContext.getConf().getAll():
             if name.startswith("spark.hadoop.pme-parquet.") or name.endswith(FACTORY_NAME):
                 made.spark.conf.unset(name)
         return made
 
     with without_factory(job.spark):
-        named = java(**factory)
+        named = java(factory)
         frame = named.spark.sql(f"SELECT 3L AS id, '{CANARY}-3' AS ssn")
         stream = streamed(named.spark, job.work / "streams" / "others")
         place = str(job.work / "tables" / "others")
-        attempt(job, "other properties save", partial(frame.write.format("delta").mode("append").save, place))
-        attempt(job, "other properties stream", partial(finish, stream.start, place))
+        job.attempt("other properties save", partial(frame.write.format("delta").mode("append").save, place))
+        job.attempt("other properties stream", partial(finish, stream.start, place))
         for step, statement in {
             "insert": f"INSERT INTO {table} VALUES (2, '{CANARY}-2')",
             "merge": f"MERGE INTO {table} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
@@ -279,7 +270,7 @@ def other_factory(job: Job) -> None:
         }.items():
             named.note(f"other properties {step}", statement)
         for keys in (OF_COLUMNS["java"], UNIFORM["java"]):
-            session = java(**factory, **{keys: "pii: ssn" if keys == OF_COLUMNS["java"] else "pii"})
+            session = java(factory | {keys: "pii: ssn" if keys == OF_COLUMNS["java"] else "pii"})
             session.note(f"other session {keys}", f"INSERT INTO {plain} VALUES (1, '{CANARY}')")
             session.note(f"other convert {keys}", f"CONVERT TO DELTA parquet.`{parquet}`")
         # Without keys, there is nothing to protect.
@@ -302,7 +293,7 @@ def main() -> None:
     with without_factory(job.spark) as spark:
         frames(job, spark, "without")
     job.spark.stop()
-    sys.stdout.write(json.dumps(job.done) + "\n")
+    print_result(picked(Result, job))
 
 
 if __name__ == "__main__":

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.docs.reader import Reader, in_directory
+from tests.support import needs
 from tests.support.commands import run
 from tests.support.markdown import ROOT, code_blocks
-from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +68,7 @@ def recorded(page: str, printed: list[str]) -> str:
 
 @pytest.mark.newest
 # A few bytes of what Spark and parquet-java write differ between their versions.
-@pytest.mark.skipif(SPARK_VERSION < (4, 3), reason="recorded with Spark 4.3")
+@needs.spark((4, 3), "recorded with Spark 4.3")
 def test_the_recorded_session_is_what_its_commands_print(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

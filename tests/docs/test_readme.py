@@ -11,8 +11,9 @@ from tests.docs.commands import environment, shell
 from tests.docs.masks import same
 from tests.docs.reader import Reader, in_directory
 from tests.docs.typed import to_type
+from tests.support import needs
 from tests.support.markdown import ROOT, code_blocks
-from tests.support.session import NEWEST, SPARK_VERSION, VERSION
+from tests.support.session import NEWEST, VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,7 @@ JARS = ROOT / "target" / "jars"
 WHEEL = f"target/wheel/pme_parquet-{VERSION}-py3-none-any.whl"
 
 
-is_of_the_newest_spark = pytest.mark.skipif(SPARK_VERSION < NEWEST, reason="the README installs the newest Spark")
+is_of_the_newest_spark = needs.spark(NEWEST, "the README installs the newest Spark")
 
 
 @pytest.mark.newest

@@ -5,22 +5,37 @@ Run as ``python -m tests.doctor.cluster_job DIRECTORY``, where the test put the 
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
 from tests.support.kms.cluster_places import Places
+from tests.support.processes import print_result
 from tests.support.session import session_settings
 from tests.support.shown import forms
 
 CLUSTER = "local-cluster[2,1,1024]"
 COPY, MARKER = "someones-fat.jar", "org/apache/parquet/column/ColumnDescriptor.class"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A diagnosis, and what a terminal, a notebook and others show of it."""
+
+    diagnosis: pme.Diagnosis
+    forms: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was seen of each session."""
+
+    sessions: dict[str, Seen]
 
 
 def fat_jar(work: Path) -> Path:
@@ -49,15 +64,15 @@ def session(work: Path, master: str, jars: str, more: dict[str, str]) -> SparkSe
 
 
 def main(work: Path) -> None:
-    """Check one session after the other, and write the results down."""
+    """Check one session after the other."""
     places = Places(work)
     keys = places.keystore()
     enc = pme.Encryption(kms=keys, footer_key="footer")
-    seen: dict[str, Any] = {}
+    seen: dict[str, Seen] = {}
 
     def look(name: str, spark: SparkSession, options: dict[str, str] | None = None) -> None:
         diagnosis = pme.doctor(spark, enc, options=options)
-        seen[name] = diagnosis.to_dict() | {"forms": forms(diagnosis)}
+        seen[name] = Seen(diagnosis, forms(diagnosis))
 
     session(work, "local[1]", f"{pme.jar_path()},{fat_jar(work)}", {}).stop()
     spark = session(work, CLUSTER, pme.jar_path(), {})
@@ -69,7 +84,7 @@ def main(work: Path) -> None:
     spark = session(work, CLUSTER, "", encrypted | {"spark.authenticate.secret": "between-these-processes"})
     look("without jars", spark)
     spark.stop()
-    (work / "seen.json").write_text(json.dumps(seen))
+    print_result(Result(seen))
 
 
 if __name__ == "__main__":

@@ -22,28 +22,24 @@ if TYPE_CHECKING:
 PARQUET = {"3.5": "1.13.1", "4.0": "1.15.2", "4.1": "1.16.0", "4.2": "1.17.0", "4.3": "1.17.0"}
 
 
-def check_named(diagnosis: pme.Diagnosis, name: str) -> dict[str, str]:
-    return named(diagnosis.to_dict()["checks"], name)
-
-
 @pytest.mark.each_spark
 def test_a_healthy_session_has_no_problem_in_python_and_sql(spark: SparkSession, keys: pme.Keystore) -> None:
     healthy = pme.doctor(spark, pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn"]}))
     assert healthy.ok
-    assert not_ok(healthy.to_dict()["checks"]) == {}
-    assert_each_says_what_to_do(healthy.to_dict()["checks"])
-    assert check_named(healthy, "PySpark")["found"] == f"{pyspark_version}, the same as Spark"
-    assert check_named(healthy, "Spark")["found"] == spark.version
-    connector = check_named(healthy, "connector")["found"]
+    assert not_ok(healthy) == {}
+    assert_each_says_what_to_do(healthy)
+    assert named(healthy, "PySpark").found == f"{pyspark_version}, the same as Spark"
+    assert named(healthy, "Spark").found == spark.version
+    connector = named(healthy, "connector").found
     assert connector.startswith(f"pme-parquet-spark-{'3.5' if spark.version.startswith('3') else '4.0'}_2.1")
     assert connector.endswith(f" {VERSION}, from {pme.jar_path()}")
     parquet = PARQUET[".".join(spark.version.split(".")[:2])]
     for artifact in ("parquet-hadoop", "parquet-column", "parquet-format-structures"):
-        assert check_named(healthy, artifact)["found"].startswith(f"{parquet}, from ")
-    assert check_named(healthy, "wheel")["found"] == f"pme-parquet {VERSION}, the same as the connector"
-    assert check_named(healthy, "executors")["found"] == "none: tasks run in the driver (local[2])"
+        assert named(healthy, artifact).found.startswith(f"{parquet}, from ")
+    assert named(healthy, "wheel").found == f"pme-parquet {VERSION}, the same as the connector"
+    assert named(healthy, "executors").found == "none: tasks run in the driver (local[2])"
     for key in ("footer", "pii"):
-        assert check_named(healthy, f"key '{key}' from driver")["found"].startswith("wrapped in ")
+        assert named(healthy, f"key '{key}' from driver").found.startswith("wrapped in ")
     for form, shown in all_of(healthy).items():
         assert PASSWORD not in shown, form
 
@@ -63,7 +59,7 @@ def test_the_kms_is_called_as_reads_and_writes_call_it(spark: SparkSession, keys
         assert (client.count("wrap"), client.count("unwrap")) == ({"k": wraps}, {"k": 2})
     direct = pme.Encryption(kms=keys, uniform_key="footer", key_management="direct")
     diagnosis = pme.doctor(spark, direct, options={"kms.callFrom": "executor"})
-    assert check_named(diagnosis, "key 'footer' from executor")["found"].startswith("by itself, fetched in ")
+    assert named(diagnosis, "key 'footer' from executor").found.startswith("by itself, fetched in ")
 
 
 @pytest.mark.oldest
@@ -75,17 +71,17 @@ def test_what_python_gives_is_looked_at_and_no_secret_of_it_is_shown(
     with conf({"spark.datasource.pme-parquet.footerKy": "footer"}):
         diagnosis = pme.doctor(spark)
     assert not diagnosis.ok
-    assert "Did you mean 'footerKey'" in check_named(diagnosis, "options")["found"]
+    assert "Did you mean 'footerKey'" in named(diagnosis, "options").found
     diagnosis = pme.doctor(spark)
-    assert check_named(diagnosis, "KMS")["remedy"] == "Name one: pme.doctor(spark, kms=…)."
+    assert named(diagnosis, "KMS").remedy == "Name one: pme.doctor(spark, kms=…)."
     diagnosis = pme.doctor(spark, tried)
     assert not diagnosis.ok
-    assert_each_says_what_to_do(diagnosis.to_dict()["checks"])
+    assert_each_says_what_to_do(diagnosis)
     for key, condition in (("denied key", "DENIED"), ("missing key", "NOT_FOUND")):
-        assert f"PME_KEY_{condition}" in check_named(diagnosis, f"key '{key}' from driver")["found"]
+        assert f"PME_KEY_{condition}" in named(diagnosis, f"key '{key}' from driver").found
     nowhere = pme.Keystore(str(tmp_path / "none.p12"), password=pme.env(PASSWORD_VARIABLE))
     diagnosis = pme.doctor(spark, nowhere, options={"uniformKey": "k"})
-    assert "there is no such file" in check_named(diagnosis, "KMS")["found"]
+    assert "there is no such file" in named(diagnosis, "KMS").found
     assert PASSWORD not in str(all_of(diagnosis))
 
 
@@ -106,4 +102,4 @@ def test_a_stopped_session_is_a_problem_and_not_an_exception(spark: SparkSession
 
     diagnosis = pme.doctor(Stopped())  # type: ignore[arg-type]
     assert not diagnosis.ok
-    assert_each_says_what_to_do(diagnosis.to_dict()["checks"])
+    assert_each_says_what_to_do(diagnosis)

@@ -16,9 +16,9 @@ import pyspark
 import pytest
 
 import pme_parquet as pme
-from tests.support import java
+from tests.support import java, needs
 from tests.support.canary import find_canaries
-from tests.support.session import NEWEST, ROOT, SPARK_VERSION, write_keys
+from tests.support.session import NEWEST, ROOT, write_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this: Flink has 280 MB"),
-    pytest.mark.skipif(SPARK_VERSION < NEWEST, reason="the newest Spark has what Flink writes to read"),
+    # Flink has 280 MB.
+    needs.test_all,
+    needs.spark(NEWEST, "the newest Spark has what Flink writes to read"),
 ]
 
 SOURCE = Path(__file__).with_name("FlinkTables.java")

@@ -7,7 +7,6 @@ prove false of more rows than the statistics of footers, which they are made of,
 from __future__ import annotations
 
 import datetime as dt
-import os
 import re
 from dataclasses import replace
 from functools import reduce
@@ -23,6 +22,7 @@ import pme_parquet as pme
 from tests.generated import predicates
 from tests.generated.kinds import BY_NAME, Field, draw, quoted
 from tests.generated.tables import ROW_ID, Sample, column
+from tests.support import needs
 from tests.support.kms.clients import Client, Guarded
 from tests.support.session import SPARK_VERSION
 from tests.support.source import FORMAT
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.rows(1)
 
-ALL = bool(os.environ.get("PME_TEST_ALL"))
-TABLES, CONDITIONS = (60, 34) if ALL else (12, 12)
+TABLES, CONDITIONS = (60, 34) if needs.ALL else (12, 12)
 FEW, MOST, FILES = 20, 120, 6
 TOGETHER = 12
 

@@ -1,25 +1,24 @@
 """A job on tables of a real Hudi, in a session with our crypto factory.
 
 Run as ``python -m tests.hudi.hudi_job DIRECTORY PART…``. The parts are functions. With the part ``leaks`` the session
-does not have our extension, so that the tables with readable values can be written. It prints what came of each step as
-JSON, and leaves the tables in the directory.
+does not have our extension, so that the tables with readable values can be written. It leaves the tables in the
+directory.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.support.metastore import Statements, said
+from tests.support.metastore import Outcome, Statements
+from tests.support.processes import print_result
 from tests.support.session import EXTENSION, ROOT, builder, session_settings, without_processes, write_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pyspark.sql import DataFrame, SparkSession
 
 FILES = ROOT / "target" / "jars" / "hudi"
@@ -57,6 +56,13 @@ def session(work: Path, *, extension: bool) -> SparkSession:
     return spark
 
 
+@dataclass(frozen=True)
+class Result:
+    """What came of each step."""
+
+    done: dict[str, Outcome]
+
+
 class Job(Statements):
     """Statements on and writes of Hudi tables."""
 
@@ -80,16 +86,11 @@ class Job(Statements):
         place = str(self.work / "tables" / name)
         rows.write.format("hudi").options(**options).options(**more).mode("append").save(place)
 
-    def attempt(self, step: str, what: Callable[[], Any]) -> None:
-        try:
-            found = what()
-            self.done[step] = found if isinstance(found, int | str | list) else "done"
-        except Exception as error:  # noqa: BLE001 - any outcome is compared
-            self.done[step] = said(error)
-
-    def count(self, name: str) -> int:
-        frame = self.spark.read.format("hudi").load(str(self.work / "tables" / name))
-        return int(frame.where(f"ssn LIKE '{CANARY}%'").count())
+    def count(self, step: str, name: str, **options: str) -> None:
+        """Keep the number of rows, all of which have a canary."""
+        read = self.spark.read.format("hudi").options(**options)
+        place = str(self.work / "tables" / name)
+        self.attempt(step, lambda: [str(read.load(place).where(f"ssn LIKE '{CANARY}%'").count())])
 
 
 # Few commits, so that the timeline is archived; with a metadata table, Hudi waits for its compaction.
@@ -113,7 +114,7 @@ def recipe(job: Job) -> None:
     job.attempt("delete", lambda: write(job.rows(0, 2), "delete"))
     evolved = {"hoodie.datasource.write.reconcile.schema": "true"}
     job.attempt("evolve", lambda: write(job.rows(15, 16, ", IF(id > 0, 'y', NULL) AS more"), **evolved))
-    job.attempt("rows", lambda: job.count("people"))
+    job.count("rows", "people")
     job.spark.sql(f"SET {NO_STATISTICS}=false")
     job.sql(f"CREATE TABLE people USING hudi LOCATION '{job.work / 'tables' / 'people'}'")
     commits = job.spark.sql("CALL show_commits(table => 'people', limit => 30)").collect()
@@ -121,8 +122,7 @@ def recipe(job: Job) -> None:
     job.note("savepoint", f"CALL create_savepoint(table => 'people', commit_time => '{first}')")
     job.note("travel", f"SELECT count(*) FROM people TIMESTAMP AS OF '{first}'")
     since = {"hoodie.datasource.query.type": "incremental", "hoodie.datasource.read.begin.instanttime": first}
-    place = str(job.work / "tables" / "people")
-    job.attempt("incremental", lambda: job.spark.read.format("hudi").options(**since).load(place).count())
+    job.count("incremental", "people", **since)
     job.note("update", f"UPDATE people SET name = 'z' WHERE ssn = '{CANARY}-ssn-3'")
     job.note("delete where", f"DELETE FROM people WHERE ssn = '{CANARY}-ssn-4'")
     job.note(
@@ -134,10 +134,10 @@ def recipe(job: Job) -> None:
     job.note("names", "SELECT name, count(*) FROM people GROUP BY name")
     clustered = off | {"hoodie.clustering.inline": "true", "hoodie.clustering.inline.max.commits": "1"}
     job.attempt("cluster", lambda: job.write("clustered", job.rows(0, 10), "insert", **clustered))
-    job.attempt("clustered", lambda: job.count("clustered"))
+    job.count("clustered", "clustered")
     for number in range(6):
         job.attempt(f"archive {number}", lambda: job.write("archived", job.rows(0, 4), **SHORT))
-    job.attempt("archived", lambda: job.count("archived"))
+    job.count("archived", "archived")
     job.sql(
         "CREATE TABLE made (id STRING, ssn STRING, ts LONG) USING hudi TBLPROPERTIES "
         f"(primaryKey = 'id', preCombineField = 'ts') LOCATION '{job.work / 'tables' / 'made'}'"
@@ -148,7 +148,7 @@ def recipe(job: Job) -> None:
     plain = {"parquet.crypto.factory.class": FACTORY}
     streamed.write.format("parquet").options(**plain).option("pme-parquet.columnKeys", "pii: ssn, id").save(source)
     job.attempt("stream", lambda: stream(job, streamed, source, target, off))
-    job.attempt("streamed", lambda: job.count("streamed"))
+    job.count("streamed", "streamed")
 
 
 def stream(job: Job, rows: DataFrame, source: str, target: str, more: dict[str, str]) -> None:
@@ -275,9 +275,9 @@ def main() -> None:
     (work / "hudi-defaults.conf").touch()
     job = Job(session(work, extension="leaks" not in parts), work)
     for name in parts:
-        job.attempt(f"step {name}", partial(PARTS[name], job))
+        PARTS[name](job)
     job.spark.stop()
-    sys.stdout.write(json.dumps(job.done) + "\n")
+    print_result(Result(job.done))
 
 
 if __name__ == "__main__":

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import zlib
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import pme_parquet as pme
 from tests.hudi import hudi_job
-from tests.hudi.hudi_job import CANARY, PARTITION
+from tests.hudi.hudi_job import CANARY, PARTITION, Result
+from tests.support import needs
 from tests.support.canary import files_under
 from tests.support.processes import result_of
-from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +23,9 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this: Hudi has 80 MB"),
-    pytest.mark.skipif(SPARK_VERSION != (3, 5), reason="there is no Hudi for this Spark here"),
+    # Hudi has 80 MB.
+    needs.test_all,
+    needs.hudi,
     pytest.mark.oldest,
 ]
 
@@ -41,24 +41,21 @@ class Ran:
     def __init__(self, work: Path) -> None:
         old = work / "old"
         old.mkdir()
-        self.leaks: dict[str, Any] = result_of(hudi_job, str(old), "leaks", patience=PATIENCE)
-        self.done: dict[str, Any] = result_of(hudi_job, str(work), "recipe", "refused", "keys", patience=PATIENCE)
+        self.leaks = result_of(hudi_job, Result, str(old), "leaks", patience=PATIENCE).done
+        self.done = result_of(hudi_job, Result, str(work), "recipe", "refused", "keys", patience=PATIENCE).done
         self.old, self.tables = old / "tables", work / "tables"
 
     def refused(self, *steps: str) -> dict[str, str]:
         """Return the messages of steps that were refused, without a value of a table."""
         for step in steps:
-            assert self.done[step][0] == "PME_UNSUPPORTED", (step, self.done[step])
-            assert CANARY not in self.done[step][1], step
-        return {step: self.done[step][1] for step in steps}
+            assert self.done[step].condition == "PME_UNSUPPORTED", (step, self.done[step])
+            assert CANARY not in self.done[step].message, step
+        return {step: self.done[step].message for step in steps}
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    made = Ran(tmp_path_factory.mktemp("hudi"))
-    steps = {step: outcome for step, outcome in (made.done | made.leaks).items() if step.startswith("step ")}
-    assert steps == {"step leaks": "done", "step recipe": "done", "step refused": "done", "step keys": "done"}
-    return made
+    return Ran(tmp_path_factory.mktemp("hudi"))
 
 
 def readable(place: Path, text: str) -> list[str]:
@@ -90,13 +87,13 @@ TABLES = ["people", "clustered", "archived", "made", "streamed"]
 
 def test_copy_on_write_tables_are_changed_and_read(ran: Ran) -> None:
     done = ran.done
-    for step in ("bulk_insert", "upsert", "delete", "evolve", "cluster", "stream", *(f"archive {n}" for n in range(6))):
-        assert done[step] == "done", step
-    for step in ("update", "delete where", "merge", "insert"):
-        assert done[step] == [], step
-    assert (done["rows"], done["travel"], done["incremental"]) == (14, ["(10,)"], 14)
-    assert done["names"] == ["('m', 1)", "('x', 11)", "('z', 1)"]
-    assert (done["clustered"], done["archived"], done["streamed"]) == (10, 4, 4)
+    writes = ("bulk_insert", "upsert", "delete", "evolve", "cluster", "stream", *(f"archive {n}" for n in range(6)))
+    for step in (*writes, "update", "delete where", "merge", "insert"):
+        assert done[step].rows == [], step
+    assert done["rows"].rows == done["incremental"].rows == ["14"]
+    assert done["travel"].rows == ["(10,)"]
+    assert done["names"].rows == ["('m', 1)", "('x', 11)", "('z', 1)"]
+    assert [done[step].rows for step in ("clustered", "archived", "streamed")] == [["10"], ["4"], ["4"]]
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -129,7 +126,7 @@ def test_what_hudi_stores_outside_of_encrypted_parquet_is_found(ran: Ran) -> Non
     }
     assert expected.keys() == hudi_job.DANGEROUS.keys()
     for name, finding in expected.items():
-        assert ran.leaks[name] == "done", (name, ran.leaks[name])
+        assert ran.leaks[name].rows == [], (name, ran.leaks[name])
         assert finding in kinds(ran.old / name), name
         # A Bloom filter has no value as it is; ORC compresses in its own way.
         if name not in {"bloom_filters", "orc"}:
@@ -156,7 +153,7 @@ def test_statements_that_would_show_values_are_refused(ran: Ran) -> None:
     ran.refused("sql index", "sql clustering", "sql compaction")
     assert "MERGE_ON_READ" in ran.refused("create mor")["create mor"]
     assert "cdc" in ran.refused("create cdc")["create cdc"]
-    assert (ran.done["inserted"], ran.done["unharmed"], ran.done["shown"]) == (["(1,)"], ["(1,)"], [])
+    assert [ran.done[step].rows for step in ("inserted", "unharmed", "shown")] == [["(1,)"], ["(1,)"], []]
     assert readable(ran.tables / "cow", CANARY) == []
 
 
@@ -164,7 +161,7 @@ def test_what_counts_is_what_the_crypto_factory_finds(ran: Ran) -> None:
     for message in ran.refused("keys javas", "keys letters").values():
         assert "_hoodie_record_key" in message
     for name in ("javas_complete", "letters_footer"):
-        assert ran.done[f"keys {name}"] == "done"
+        assert ran.done[f"keys {name}"].rows == []
         assert readable(ran.tables / name, CANARY) == []
     # Hudi writes plaintext if only the session has the factory.
     for message in ran.refused("keys session", "keys factory").values():

@@ -1,21 +1,21 @@
 """A job on one encrypted table of a real Iceberg with a KMS that counts its calls.
 
-Run as ``python -m tests.iceberg.calls_job DIRECTORY VERSION MASTER FILES``. It prints the calls of each step as JSON:
-what was called, for which master key, and by which executor.
+Run as ``python -m tests.iceberg.calls_job DIRECTORY VERSION MASTER FILES``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.iceberg.iceberg_job import EXTENSIONS, FILES, KEY, OURS, runtime, settings
 from tests.support import metastore
 from tests.support.kms.cluster_places import Places
-from tests.support.kms.counting import KMS, Log, frame, jar
+from tests.support.kms.counting import KMS, Called, Log, frame, jar
+from tests.support.processes import print_result
 from tests.support.session import VERSION, builder, session_settings
 
 if TYPE_CHECKING:
@@ -50,19 +50,25 @@ def session(places: Places, version: str, master: str) -> SparkSession:
     return started
 
 
+@dataclass(frozen=True)
+class Result:
+    """What each step returned and called, and how many files the table has at the end."""
+
+    steps: dict[str, Called]
+    files: int
+
+
 def main() -> None:
     work, version, master, files = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
     places = Places(work)
     places.make()
     spark = session(places, version, master)
-    seen: dict[str, Any] = {}
+    seen: dict[str, Called] = {}
     done = dict.fromkeys(("writer", "reader"), 0)
 
     def step(name: str, user: str, text: str) -> None:
-        rows = [list(map(str, row)) for row in spark.sql(text.format(user=user)).collect()]
-        calls = Log(places.log(user)).calls()
-        new, done[user] = calls[done[user] :], len(calls)
-        seen[name] = {"rows": rows, "calls": [[call.what, call.key, call.executor] for call in new]}
+        seen[name] = Called.of(spark.sql(text.format(user=user)), Log(places.log(user)), done[user])
+        done[user] += len(seen[name].calls)
 
     frame(spark, 3, files).createOrReplaceTempView("rows")
     properties = f"'format-version' = '3', 'encryption.key-id' = '{KEY}', 'write.distribution-mode' = 'none'"
@@ -78,9 +84,8 @@ def main() -> None:
     step("update", "writer", "UPDATE {user}.db.t SET c0 = concat(c0, '-') WHERE id = 1")
     step("compact", "writer", "CALL {user}.system.rewrite_data_files(table => 'db.t')")
     step("read at last", "writer", count)
-    seen["files"] = len(list((work / "warehouse").rglob("data/*.parquet")))
     spark.stop()
-    sys.stdout.write(json.dumps(seen) + "\n")
+    print_result(Result(seen, len(list((work / "warehouse").rglob("data/*.parquet")))))
 
 
 if __name__ == "__main__":

@@ -1,30 +1,32 @@
 """A job on tables of a real Iceberg in a real Hive metastore, with our KMS client.
 
 Run as ``python -m tests.iceberg.iceberg_job DIRECTORY VERSION``, with a version of Iceberg in ``target/jars/iceberg``.
-It prints what came of each step as JSON, and leaves the tables in the directory.
+It leaves the tables in the directory.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import sys
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 import pme_parquet as pme
 from tests.iceberg import iceberg_more
-from tests.iceberg.iceberg_tables import Job
+from tests.iceberg.iceberg_tables import Job, Looked
 from tests.support import metastore
 from tests.support.kms.counting import KMS, Log, jar
+from tests.support.processes import print_result
 from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, VERSION, builder, session_settings, without_processes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -113,10 +115,34 @@ def session(
     return spark
 
 
-AnyJob = TypeVar("AnyJob", bound="Job")
+@dataclass(frozen=True)
+class Calls:
+    """How often a KMS was called for each master key."""
+
+    wrap: dict[str, int]
+    unwrap: dict[str, int]
 
 
-def people(job: Job) -> None:
+@dataclass(frozen=True)
+class Turned:
+    """For which versions of a master key a KMS was called: for a rotated table, and then to create one."""
+
+    wrapped: list[int]
+    unwrapped: list[int]
+    created: list[int]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of each step, and what is below the tables."""
+
+    done: dict[str, metastore.Outcome]
+    looked: dict[str, Looked]
+    calls: Calls
+    turned: Turned
+
+
+def people(job: Job) -> Calls:
     """Change a table in every way, and read old and new versions of it."""
     table = "lake.db.people"
     job.table(table, ENCRYPTED, "PARTITIONED BY (bucket(2, id))")
@@ -133,13 +159,14 @@ def people(job: Job) -> None:
     job.note("first", f"SELECT * FROM {table} VERSION AS OF {first[0]}")
     job.note("filtered", f"SELECT id FROM {table} WHERE ssn = 'ssn-99'")
     log = Log(job.work / "lake.log")
-    job.done["calls"] = [log.count("wrap"), log.count("unwrap")]
+    calls = Calls(log.count("wrap"), log.count("unwrap"))
     compact = "rewrite_data_files(table => 'db.people', options => map('rewrite-all', 'true'))"
     job.note("compacted", f"CALL owner.system.{compact}", f"SELECT count(*) FROM {table}")
     # Tasks read lists of manifests, and call the KMS.
     job.note("all manifests", "SELECT count(*) > 3 FROM owner.db.people.all_manifests")
     by_python(job)
-    job.looked("people", "db.db/people")
+    job.look("people", "db.db/people")
+    return calls
 
 
 def by_python(job: Job) -> None:
@@ -189,7 +216,7 @@ class Versions:
         return AESGCM(self.keys[int(version)]).decrypt(raw[:12], raw[12:], master_key_id.encode())
 
 
-def rotated(job: Job) -> None:
+def rotated(job: Job) -> Turned:
     """Make a new version of a master key, read old and new snapshots, and delete the old version."""
     client = Versions()
     kms = pme.PythonKms(client).options()
@@ -204,13 +231,14 @@ def rotated(job: Job) -> None:
     job.sql("INSERT INTO after.db.turned VALUES (99, 'ssn-99', 1D)")
     job.note("rotated", "SELECT count(*) FROM after.db.turned")
     job.note("rotated first", f"SELECT count(*) FROM after.db.turned VERSION AS OF {first[0]}")
-    job.done["rotated calls"] = [client.wrapped[:], client.unwrapped[:]]
+    wrapped, unwrapped = client.wrapped[:], client.unwrapped[:]
     job.table("after.db.fresh", ENCRYPTED)
-    job.done["rotated fresh"] = client.wrapped[:]
+    turned = Turned(wrapped, unwrapped, client.wrapped[len(wrapped) :])
     del client.keys[1]
     job.note("rotated lost", "SELECT count(*) FROM last.db.turned")
     job.note("rotated kept", "SELECT count(*) FROM last.db.fresh")
-    job.looked("rotated", "db.db/turned")
+    job.look("rotated", "db.db/turned")
+    return turned
 
 
 def refused(job: Job) -> None:
@@ -227,63 +255,51 @@ def refused(job: Job) -> None:
     job.note("no version", f"CREATE TABLE lake.db.v0 (id BIGINT) USING iceberg TBLPROPERTIES ({keyed})")
     ctas = f"USING iceberg TBLPROPERTIES ({keyed}, 'format-version' = '3') AS SELECT * FROM {table}"
     job.note("ctas", f"CREATE TABLE lake.db.ctas {ctas}", "SELECT count(*) FROM lake.db.ctas")
-    job.looked("ctas", "db.db/ctas")
+    job.look("ctas", "db.db/ctas")
 
 
 def maintained(job: Job) -> None:
     """Run procedures that write files of a table beside its data, or read lists of manifests in tasks."""
     job.table("owner.db.kept", ENCRYPTED, "PARTITIONED BY (bucket(2, id))")
     job.sql("INSERT INTO owner.db.kept VALUES (99, 'ssn-99', 1D)")
-    job.looked("kept", "db.db/kept")
+    job.look("kept", "db.db/kept")
     for name in ("expire_snapshots", "rewrite_manifests", "compute_table_stats", "compute_partition_stats"):
         job.note(name, f"CALL owner.system.{name}(table => 'db.kept')", "SELECT count(*) FROM owner.db.kept")
-        job.looked(name, "db.db/kept")
+        job.look(name, "db.db/kept")
 
 
 def formats(job: Job) -> None:
     """Write files of other kinds than Parquet, and delete rows by vectors."""
     for name in ("avro", "orc"):
         table = f"lake.db.{name}"
-        try:
-            job.table(table, ENCRYPTED | {"write.format.default": name})
-        except Exception as error:  # noqa: BLE001 - any outcome is compared
-            job.done[f"{name} written"] = metastore.said(error)
+        job.attempt(f"{name} written", partial(job.table, table, ENCRYPTED | {"write.format.default": name}))
         job.note(name, f"SELECT count(*) FROM {table}")
-        job.looked(name, f"db.db/{name}")
+        job.look(name, f"db.db/{name}")
     job.table("lake.db.vectors", ENCRYPTED | BY_VECTORS)
     job.note("vectors", "DELETE FROM lake.db.vectors WHERE id = 3", "SELECT count(*) FROM lake.db.vectors WHERE id < 9")
-    job.looked("vectors", "db.db/vectors")
+    job.look("vectors", "db.db/vectors")
 
 
 def ignored(job: Job) -> None:
     """Where a table names a key and nothing encrypts."""
     job.table("hadoop.db.people", ENCRYPTED)
-    job.looked("hadoop", "db/people")
+    job.look("hadoop", "db/people")
     job.table("lake.db.late", OPEN | {"format-version": "3"})
     job.note("late", f"ALTER TABLE lake.db.late SET TBLPROPERTIES ('encryption.key-id' = '{KEY}')")
-
-
-def more(job: Job) -> None:
-    """Operate in other ways, which takes a while."""
-    if os.environ.get("PME_TEST_ALL"):
-        iceberg_more.operated(job, ENCRYPTED, BY_VECTORS)
-
-
-def attempt(job: AnyJob, step: Callable[[AnyJob], None]) -> None:
-    try:
-        step(job)
-    except Exception as error:  # noqa: BLE001 - any outcome is compared
-        job.done[f"step {step.__name__}"] = metastore.said(error)
 
 
 def main() -> None:
     work = Path(sys.argv[1])
     job = Job(session(work, sys.argv[2], catalogs(work)), work)
     job.sql("CREATE DATABASE lake.db")
-    for step in (people, rotated, refused, maintained, formats, ignored, more):
-        attempt(job, step)
+    calls, turned = people(job), rotated(job)
+    for step in (refused, maintained, formats, ignored):
+        step(job)
+    # This takes a while.
+    if os.environ.get("PME_TEST_ALL"):
+        iceberg_more.operated(job, ENCRYPTED, BY_VECTORS)
     job.spark.stop()
-    sys.stdout.write(json.dumps(job.done) + "\n")
+    print_result(Result(job.done, job.looked, calls, turned))
 
 
 if __name__ == "__main__":

@@ -1,38 +1,55 @@
 """A job on tables of a real Iceberg in a store that is no local disk; the Hive metastore itself is local.
 
-Run as ``python -m tests.iceberg.stores_job DIRECTORY STORE VERSION``. ``STORE`` is the text of a ``Lake``. It prints
-what came of each step as JSON.
+Run as ``python -m tests.iceberg.stores_job DIRECTORY STORE VERSION``. ``STORE`` is the text of a ``Lake``.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pme_parquet as pme
 import pme_parquet.iceberg
-from tests.iceberg.iceberg_job import ENCRYPTED, KEY, OURS, OWN, attempt, session
-from tests.iceberg.iceberg_tables import Job
+from tests.iceberg.iceberg_job import ENCRYPTED, KEY, OURS, OWN, session
+from tests.iceberg.iceberg_tables import Job, Looked
+from tests.support.metastore import Outcome  # noqa: TC001 JSON is read by a result's annotations
+from tests.support.processes import picked, print_result
 from tests.support.storage import Lake, copy_from
 
 
+@dataclass(frozen=True)
+class Checked:
+    """The key that `pme.iceberg.check` found, and the kinds of its findings."""
+
+    key: str | None
+    kinds: list[str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of each step, and what is below the tables."""
+
+    done: dict[str, Outcome]
+    looked: dict[str, Looked]
+    checked: dict[str, Checked]
+
+
+@dataclass
 class InStore(Job):
     """Tables in a store."""
 
-    lake: Lake
+    checked: dict[str, Checked] = field(default_factory=dict)
+    lake: Lake = field(kw_only=True)
 
     def searched(self, step: str, table: str) -> None:
         """Keep what is readable of a table in the store, in a copy, and what the check finds there."""
         url, copy = f"{self.lake.url}/{table}", self.work / "copies" / step
         copy_from(self.spark, url, copy)
-        self.looked_at(step, copy)
+        self.look_below(step, copy)
         found = pme.iceberg.check(url, spark=self.spark)
-        self.done[f"{step} checked"] = [
-            found.key,
-            sorted({one.kind for one in found.findings if one.severity != "note"}),
-        ]
+        self.checked[step] = Checked(found.key, sorted({one.kind for one in found.findings if one.severity != "note"}))
 
 
 def catalogs(work: Path, lake: Lake) -> dict[str, dict[str, str]]:
@@ -80,13 +97,12 @@ def ignored(job: InStore) -> None:
 
 def main() -> None:
     work, lake, version = Path(sys.argv[1]), Lake.of(sys.argv[2]), sys.argv[3]
-    job = InStore(session(work, version, catalogs(work, lake), lake.settings(), lake.jars), work)
-    job.lake = lake
+    job = InStore(session(work, version, catalogs(work, lake), lake.settings(), lake.jars), work, lake=lake)
     job.sql("CREATE DATABASE lake.db")
-    for step in (life, ignored):
-        attempt(job, step)
+    life(job)
+    ignored(job)
     job.spark.stop()
-    sys.stdout.write(json.dumps(job.done) + "\n")
+    print_result(picked(Result, job))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.iceberg import iceberg_job, stores_job
+from tests.support import needs
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
 from tests.support.storage import hdfs, s3
@@ -21,47 +21,47 @@ if TYPE_CHECKING:
 VERSIONS = iceberg_job.VERSIONS.get(SPARK_VERSION, [])[:1]
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not VERSIONS, reason="there is no Iceberg for this Spark"),
-    pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="a minute: make test-all runs this"),
+    needs.iceberg,
+    needs.test_all,
     pytest.mark.all_rows,
     pytest.mark.oldest,
 ]
-only_s3a = pytest.mark.skipif(SPARK_VERSION != (4, 1), reason="there is no S3A here for this Spark")
+only_s3a = needs.sparks({(4, 1)}, "there is no S3A here for this Spark")
 PATIENCE = 600
 FIRST = {at: at * 1.5 for at in range(10)}
 ROWS = {at: salary for at, salary in FIRST.items() if at not in {1, 7}} | {8: 0.0, 99: 1.0, 100: 2.0, 200: 3.0}
 
 
 @pytest.fixture(scope="module", params=["hdfs", pytest.param("s3", marks=only_s3a)])
-def done(
+def result(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[stores_job.Result]:
     """Return what came of the job."""
     in_hdfs = partial(hdfs.lake, spark, tmp_path_factory.mktemp("store"))
     with in_hdfs() if request.param == "hdfs" else s3.lake(s3.OF_SPARK_4_1) as lake:
         work = tmp_path_factory.mktemp("iceberg")
-        yield result_of(stores_job, str(work), lake.text, *VERSIONS, patience=PATIENCE)
+        yield result_of(stores_job, stores_job.Result, str(work), lake.text, *VERSIONS, patience=PATIENCE)
 
 
 def listed(rows: dict[int, float]) -> list[str]:
     return sorted(repr((at, f"ssn-{at}", salary)) for at, salary in rows.items())
 
 
-def test_a_table_is_written_changed_compacted_and_read(done: dict[str, Any]) -> None:
-    assert [done[name] for name in done if name.startswith("step ")] == []
-    assert done["rows"] == done["compacted"] == listed(ROWS)
-    assert done["files"] == ["(1,)"]
-    assert done["first"] == listed(FIRST)
+def test_a_table_is_written_changed_compacted_and_read(result: stores_job.Result) -> None:
+    done = result.done
+    assert done["rows"].rows == done["compacted"].rows == listed(ROWS)
+    assert done["files"].rows == ["(1,)"]
+    assert done["first"].rows == listed(FIRST)
 
 
-def test_a_catalog_without_the_key_does_not_read_it(done: dict[str, Any]) -> None:
-    assert done["stranger"][0] == "PME_NOT_AUTHENTIC"
+def test_a_catalog_without_the_key_does_not_read_it(result: stores_job.Result) -> None:
+    assert result.done["stranger"].condition == "PME_NOT_AUTHENTIC"
 
 
-def test_nothing_of_it_is_readable_in_the_store(done: dict[str, Any]) -> None:
-    assert done["people readable"] == []
-    assert {begin.split()[-1] for begin in done["people files"]} == {"b'PARE'", "b'AGS1'", "b'{\"fo'"}
-    assert done["people checked"] == [iceberg_job.KEY, []]
+def test_nothing_of_it_is_readable_in_the_store(result: stores_job.Result) -> None:
+    assert result.looked["people"].readable == []
+    assert {begin.split()[-1] for begin in result.looked["people"].files} == {"b'PARE'", "b'AGS1'", "b'{\"fo'"}
+    assert result.checked["people"] == stores_job.Checked(iceberg_job.KEY, [])
     # The search finds what is readable, and so does the check.
-    assert done["ignored readable"]
-    assert {"ignored key", "plaintext file"} <= set(done["ignored checked"][1])
+    assert result.looked["ignored"].readable
+    assert {"ignored key", "plaintext file"} <= set(result.checked["ignored"].kinds)

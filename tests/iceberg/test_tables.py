@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import pme_parquet as pme
 from tests.iceberg import iceberg_job
+from tests.support import needs
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 VERSIONS = iceberg_job.VERSIONS
-HERE = VERSIONS.get(SPARK_VERSION, []) if os.environ.get("PME_TEST_ALL") else VERSIONS.get(SPARK_VERSION, [])[:1]
+HERE = VERSIONS.get(SPARK_VERSION, [])[: None if needs.ALL else 1]
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not HERE, reason="there is no Iceberg for this Spark"),
+    needs.iceberg,
     pytest.mark.oldest,
 ]
 
@@ -40,7 +40,8 @@ class Ran:
 
     def __init__(self, work: Path, version: str) -> None:
         self.numbers = tuple(map(int, version.split(".")))
-        self.done: dict[str, Any] = result_of(iceberg_job, str(work), version)
+        self.result = result_of(iceberg_job, iceberg_job.Result, str(work), version)
+        self.done, self.looked = self.result.done, self.result.looked
         self._work = work
 
     def check(self, table: str) -> pme.iceberg.IcebergCheck:
@@ -66,42 +67,40 @@ def kinds(found: pme.iceberg.IcebergCheck) -> set[str]:
 
 def test_statements_and_time_travel_return_the_rows(ran: Ran) -> None:
     done = ran.done
-    assert [name for name in done if name.startswith("step ")] == []
-    assert done["people"] == PEOPLE
-    assert done["first"] == sorted(repr((at, f"ssn-{at}", at * 1.5)) for at in range(10))
-    assert done["filtered"] == ["(99,)"]
-    assert done["compacted"] == [f"({len(PEOPLE)},)"]
-    assert done["all manifests"] == ["(True,)"]
-    assert done["python rows"] == ["('ssn-300',)"]
+    assert done["people"].rows == PEOPLE
+    assert done["first"].rows == sorted(repr((at, f"ssn-{at}", at * 1.5)) for at in range(10))
+    assert done["filtered"].rows == ["(99,)"]
+    assert done["compacted"].rows == [f"({len(PEOPLE)},)"]
+    assert done["all manifests"].rows == ["(True,)"]
+    assert done["python rows"].rows == ["('ssn-300',)"]
 
 
 def test_nothing_is_readable_of_a_table_in_hive_s_catalog(encrypting: Ran) -> None:
-    done = encrypting.done
+    looked = encrypting.looked
     for table in ("people", "ctas", "avro"):
-        assert done[f"{table} readable"] == []
+        assert looked[table].readable == []
         found = encrypting.check(f"db.db/{table}")
         # Hashes of a column are in names of directories.
         assert kinds(found) == ({"partition value"} if table == "people" else set())
         assert found.key == iceberg_job.KEY
-    assert all(begin.endswith(("b'PARE'", "b'AGS1'", "b'{\"fo'")) for begin in done["people files"])
+    assert all(begin.endswith(("b'PARE'", "b'AGS1'", "b'{\"fo'")) for begin in looked["people"].files)
     # The search finds secrets where they are readable.
-    assert done["hadoop readable"]
+    assert looked["hadoop"].readable
 
 
 def test_the_driver_calls_the_kms_once_for_a_key(encrypting: Ran) -> None:
-    assert encrypting.done["calls"] == [{iceberg_job.KEY: 1}, {iceberg_job.KEY: 1}]
+    assert encrypting.result.calls == iceberg_job.Calls({iceberg_job.KEY: 1}, {iceberg_job.KEY: 1})
 
 
 def test_a_rotated_master_key_opens_old_and_new_snapshots_and_its_old_version_must_stay(encrypting: Ran) -> None:
-    done = encrypting.done
-    assert (done["rotated"], done["rotated first"]) == (["(11,)"], ["(10,)"])
+    done, looked = encrypting.done, encrypting.looked
+    assert (done["rotated"].rows, done["rotated first"].rows) == (["(11,)"], ["(10,)"])
     # Iceberg wraps a table's key once, and does not wrap it again. Each of two catalogs unwraps it.
-    assert done["rotated calls"] == [[1], [1, 1]]
-    assert done["rotated fresh"] == [1, 2]
-    condition, message = done["rotated lost"]
-    assert (condition, iceberg_job.KEY in message) == ("PME_KEY_NOT_FOUND", True)
-    assert done["rotated kept"] == ["(10,)"]
-    assert done["rotated readable"] == []
+    assert encrypting.result.turned == iceberg_job.Turned([1], [1, 1], created=[2])
+    lost = done["rotated lost"]
+    assert (lost.condition, iceberg_job.KEY in lost.message) == ("PME_KEY_NOT_FOUND", True)
+    assert done["rotated kept"].rows == ["(10,)"]
+    assert looked["rotated"].readable == []
 
 
 def test_a_session_without_the_key_neither_reads_nor_writes(encrypting: Ran) -> None:
@@ -116,9 +115,9 @@ def test_a_session_without_the_key_neither_reads_nor_writes(encrypting: Ran) -> 
     }
     for name, (condition, text) in expected.items():
         for what in ("reads", "writes"):
-            found, message = encrypting.done[f"{name} {what}"]
-            assert (found, text in message) == (condition, True), (name, what, message)
-    assert encrypting.done["lacking creates"][0] == "PME_KEY_NOT_FOUND"
+            found = encrypting.done[f"{name} {what}"]
+            assert (found.condition, text in found.message) == (condition, True), (name, what, found)
+    assert encrypting.done["lacking creates"].condition == "PME_KEY_NOT_FOUND"
 
 
 def test_the_key_is_named_on_creation_in_version_3_and_stays(encrypting: Ran) -> None:
@@ -129,39 +128,39 @@ def test_the_key_is_named_on_creation_in_version_3_and_stays(encrypting: Ran) ->
         "v2": "Invalid properties for v2",
         "no version": "Invalid properties for v2",
     }.items():
-        assert text in encrypting.done[step][1], step
+        assert text in encrypting.done[step].message, step
 
 
 def test_what_procedures_write_in_plaintext_is_found(encrypting: Ran) -> None:
-    done = encrypting.done
-    assert done["kept readable"] == []
-    assert done["expire_snapshots"] == ["(11,)"]
-    assert not any("Obj" in begin for begin in done["expire_snapshots files"])
+    done, looked = encrypting.done, encrypting.looked
+    assert looked["kept"].readable == []
+    assert done["expire_snapshots"].rows == ["(11,)"]
+    assert not any("Obj" in begin for begin in looked["expire_snapshots"].files)
     found = encrypting.check("db.db/kept")
     assert kinds(found) >= {"ignored key", "plaintext file", "statistics", "puffin"}
     with_keys = {"plaintext manifest", "data keys"}
     # Iceberg 1.12 encrypts what this procedure writes.
     plain = encrypting.numbers < (1, 12)
-    assert any("Obj" in begin for begin in done["rewrite_manifests files"]) == plain
+    assert any("Obj" in begin for begin in looked["rewrite_manifests"].files) == plain
     assert kinds(found) & with_keys == (with_keys if plain else set())
 
 
 def test_files_of_other_formats_are_encrypted_or_not_written(encrypting: Ran) -> None:
-    done = encrypting.done
-    assert done["avro"] == ["(10,)"]
-    assert (done["orc"], done["orc written"][1]) == (["(0,)"], "Native ORC encryption is not supported")
+    done, looked = encrypting.done, encrypting.looked
+    assert done["avro"].rows == ["(10,)"]
+    assert done["orc"].rows == ["(0,)"]
+    assert done["orc written"].message == "Native ORC encryption is not supported"
     # Nothing of ORC was written: its failed write leaves no file that a search could find readable.
-    assert not any("ORC" in begin for begin in done["orc files"])
-    assert done["vectors readable"] == []
-    assert done["vectors files"]
+    assert not any("ORC" in begin for begin in looked["orc"].files)
+    assert looked["vectors"].readable == []
+    assert looked["vectors"].files
     if encrypting.numbers >= (1, 12):
-        assert done["vectors"] == ["(8,)"]
+        assert done["vectors"].rows == ["(8,)"]
     else:
         # Iceberg 1.11 does not find the key of a deletion vector.
-        condition, message = done["vectors"]
-        assert message
+        assert done["vectors"].message
         # It is not our client that fails.
-        assert not condition.startswith("PME_"), done["vectors"]
+        assert not done["vectors"].condition.startswith("PME_"), done["vectors"]
     assert kinds(encrypting.check("db.db/vectors")) == set()
 
 
@@ -173,7 +172,7 @@ def test_a_key_that_a_catalog_ignores_is_found(ran: Ran) -> None:
         assert found.key
 
 
-@pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this")
+@needs.test_all
 @pytest.mark.parametrize(
     ("step", "rows"),
     [
@@ -191,27 +190,26 @@ def test_a_key_that_a_catalog_ignores_is_found(ran: Ran) -> None:
     ],
 )
 def test_other_operations_leave_nothing_readable(encrypting: Ran, step: str, rows: int | None) -> None:
-    done = encrypting.done
-    outcome = done[f"operated: {step}"]
-    # An error is a condition and a message.
-    assert all(row.startswith("(") for row in outcome), outcome
-    assert rows is None or outcome == [f"({rows},)"]
-    assert done[f"operated: {step} readable"] == []
-    begins = done[f"operated: {step} files"]
+    outcome, looked = encrypting.done[f"operated: {step}"], encrypting.looked[f"operated: {step}"]
+    assert outcome.rows is not None, outcome
+    assert rows is None or outcome.rows == [f"({rows},)"]
+    assert looked.readable == []
+    begins = looked.files
     assert begins
     assert all(begin.endswith(("b'PARE'", "b'AGS1'", "b'{\"fo'")) for begin in begins), begins
     assert kinds(encrypting.check("db.db/operated")) == set()
 
 
-@pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this")
+@needs.test_all
 def test_a_merge_by_deletion_vectors_leaves_nothing_readable(encrypting: Ran) -> None:
-    done = encrypting.done
+    done, looked = encrypting.done, encrypting.looked
     for step in ("merged", "merged: rewritten"):
-        assert done[f"{step} readable"] == []
-        assert done[f"{step} files"]
+        assert looked[step].readable == []
+        assert looked[step].files
     assert kinds(encrypting.check("db.db/merged")) == set()
     if encrypting.numbers >= (1, 12):
-        assert done["merged: rows"] == ["(11, 11)"]
+        assert done["merged: rows"].rows == ["(11, 11)"]
     else:
         # Iceberg 1.11 does not find the key of a deletion vector.
-        assert not done["merged: rows"][0].startswith(("PME_", "("))
+        assert done["merged: rows"].condition
+        assert not done["merged: rows"].condition.startswith("PME_")

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import subprocess
@@ -18,12 +17,13 @@ import pytest
 
 from pme_parquet._inspect.footers import MAX_FOOTER_BYTES
 from pme_parquet._inspect.material import MAX_FILE_BYTES
-from tests.support import mutated_job
+from tests.support import mutated_job, needs
 from tests.support.files import mutations, thrift
 from tests.support.files.handmade import column, encrypted, entries, framed, material, readable, reference
 from tests.support.interop import arrow_files
 from tests.support.interop.modes import MODES
 from tests.support.interop.samples import arrow_frame
+from tests.support.processes import of_json
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.rows(3)
 
 SEED = int(os.environ.get("PME_FUZZ_SEED", "1"))
-ALL = bool(os.environ.get("PME_TEST_ALL"))
-ROUNDS = 10_000 if ALL else 1_000
+ROUNDS = 10_000 if needs.ALL else 1_000
 MEBIBYTES = 200
 # For one file.
 SECONDS = 300
@@ -86,7 +85,7 @@ def mutated(rng: Random, original: Original) -> Original:
     return Original(content[:start] + mutations.raw(rng, content[start:]), material_beside)
 
 
-def looked_at(directory: Path, files: Iterator[Original]) -> dict[str, int]:
+def looked_at(directory: Path, files: Iterator[Original]) -> mutated_job.Result:
     """Let a process with little memory inspect the files."""
     path = directory / "files.bin"
     with path.open("wb") as out:
@@ -99,22 +98,21 @@ def looked_at(directory: Path, files: Iterator[Original]) -> dict[str, int]:
     done = subprocess.run(job, capture_output=True, text=True, check=False)
     path.unlink()
     assert done.returncode == 0, done.stderr[-4000:]
-    outcome: dict[str, int] = json.loads(done.stdout)
-    return outcome
+    return of_json(mutated_job.Result, done.stdout)
 
 
 def test_mutated_tails(tmp_path: Path) -> None:
     rng = Random(SEED)  # noqa: S311 mutations are no secrets
     corpus = originals(tmp_path)
     outcome = looked_at(tmp_path, (mutated(rng, rng.choice(corpus)) for _ in range(ROUNDS)))
-    assert outcome["looked"] == ROUNDS
+    assert outcome.looked == ROUNDS
     # Not every file is refused before any of it is read, and not every file passes as undamaged.
-    assert ROUNDS * 0.3 < outcome["findings"] < ROUNDS * 0.95
-    assert outcome["mebibytes"] < MEBIBYTES
+    assert ROUNDS * 0.3 < outcome.findings < ROUNDS * 0.95
+    assert outcome.mebibytes < MEBIBYTES
 
 
 # Time and memory grow with the length.
-BIGGEST = MAX_FOOTER_BYTES // (4 if ALL else 64)
+BIGGEST = MAX_FOOTER_BYTES // (4 if needs.ALL else 64)
 LIST_OF = {"bool": b"\x01", "byte": b"\x03", "string": b"\x08", "list": b"\x09", "map": b"\x0b", "struct": b"\x0c"}
 
 
@@ -151,8 +149,8 @@ def bombs(most: int) -> dict[str, bytes]:
 def test_footers_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
     footer = bombs(BIGGEST)[name][:BIGGEST]
     outcome = looked_at(tmp_path, iter([Original(framed(footer, b"PAR1"), None)]))
-    assert outcome["findings"] == 1
-    assert outcome["mebibytes"] < MEBIBYTES
+    assert outcome.findings == 1
+    assert outcome.mebibytes < MEBIBYTES
 
 
 @pytest.mark.parametrize(
@@ -169,5 +167,5 @@ def test_footers_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
 def test_key_material_that_would_take_much_memory(tmp_path: Path, content: bytes) -> None:
     assert len(content) <= MAX_FILE_BYTES
     outcome = looked_at(tmp_path, iter([Original(encrypted(reference("footerKey")), content)]))
-    assert outcome["findings"] == 1
-    assert outcome["mebibytes"] < MEBIBYTES
+    assert outcome.findings == 1
+    assert outcome.mebibytes < MEBIBYTES

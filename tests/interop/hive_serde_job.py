@@ -1,14 +1,14 @@
 """A job on Parquet tables of a Hive metastore, which Hive's SerDe reads and writes with our crypto factory.
 
-Run as ``python -m tests.interop.hive_serde_job DIRECTORY``. It prints what came of each statement as JSON.
+Run as ``python -m tests.interop.hive_serde_job DIRECTORY``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from tests.support import metastore
 from tests.support.canary import files_under, find_canaries
 from tests.support.kms.cluster_places import Places
 from tests.support.kms.counting import KMS, Log, jar
+from tests.support.processes import picked, print_result
 from tests.support.session import builder, session_settings
 
 if TYPE_CHECKING:
@@ -62,12 +63,52 @@ def session(places: Places) -> SparkSession:
     return spark
 
 
+@dataclass(frozen=True)
+class Used:
+    """A row of `pme.key_usage`."""
+
+    master_key: str | None
+    kind: str
+    columns: list[str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of each step.
+
+    Attributes:
+        calls: who called the KMS for what.
+        ends: the first and last bytes of a table's files.
+        keys: of a table.
+        inspected: the number of a table's files that `pme.inspect` found.
+        readable: where secrets are in tables.
+        by_serde: whether Hive's SerDe has read a table.
+        left: directories of tables that are there at the end.
+    """
+
+    done: dict[str, metastore.Outcome]
+    calls: dict[str, list[str]]
+    ends: dict[str, list[str]]
+    keys: dict[str, list[Used]]
+    inspected: dict[str, int]
+    readable: dict[str, list[str]]
+    by_serde: bool
+    left: list[str]
+
+
+@dataclass
 class Hive(metastore.Statements):
     """Statements of one user."""
 
+    calls: dict[str, list[str]] = field(default_factory=dict)
+    ends: dict[str, list[str]] = field(default_factory=dict)
+    keys: dict[str, list[Used]] = field(default_factory=dict)
+    inspected: dict[str, int] = field(default_factory=dict)
+    readable: dict[str, list[str]] = field(default_factory=dict)
+
     def user(self, settings: Mapping[str, str], **options: str) -> Hive:
         """Return the same metastore for another session, with settings and options of the factory."""
-        other = Hive(self.spark.newSession(), self.work, self.done)
+        other = replace(self, spark=self.spark.newSession())
         own = {f"pme-parquet.{name}": value for name, value in options.items()}
         for name, value in ({"counting.kms.log": str(self.log.path)} | dict(settings) | own).items():
             other.spark.conf.set(name, value)
@@ -81,7 +122,7 @@ class Hive(metastore.Statements):
         """Keep who called the KMS for what, besides what came of the statement."""
         self.log.clear()
         self.note(step, text)
-        self.done[f"calls {step}"] = sorted(f"{call.what} {call.key} {call.executor}" for call in self.log.calls())
+        self.calls[step] = sorted(f"{call.what} {call.key} {call.executor}" for call in self.log.calls())
 
     @property
     def log(self) -> Log:
@@ -95,6 +136,16 @@ class Hive(metastore.Statements):
         contents = [path.read_bytes() for path in files_under(self.place(table)) if path.suffix != ".crc"]
         return sorted(f"{content[:4]!r} {content[-4:]!r}" for content in contents if content)
 
+    def search(self, step: str, *tables: str) -> None:
+        """Keep where secrets are readable."""
+        self.readable[step] = [str(hit) for table in tables for hit in find_canaries(self.place(table), CANARIES)]
+
+    def usage(self, table: str) -> None:
+        """Keep what each master key of a table protects."""
+        rows = pme.key_usage(self.spark, self.place(table), kms=self.log.options()).collect()
+        used = [Used(row.master_key, row.kind, sorted(row.columns)) for row in rows]
+        self.keys[table] = sorted(used, key=lambda row: str(row.master_key))
+
     def table(self, name: str, properties: Mapping[str, str], kind: str = TABLE) -> None:
         """Make a table with properties."""
         self.sql(f"CREATE TABLE {name} ({COLUMNS}) STORED AS PARQUET")
@@ -106,47 +157,45 @@ def insert(table: str) -> str:
     return f"INSERT INTO {table} SELECT id, ssn, salary FROM source"
 
 
-def written(owner: Hive) -> None:
-    """Write tables in every way that Hive's statements have, and read them."""
+def written(owner: Hive) -> bool:
+    """Write tables in every way that Hive's statements have, read them, and return whether the SerDe did."""
     owner.sql(f"CREATE TABLE people ({COLUMNS}) STORED AS PARQUET TBLPROPERTIES ('comment' = 'all of them')")
     owner.sql(f"CREATE TABLE visits ({COLUMNS}) PARTITIONED BY (day STRING) STORED AS PARQUET")
     owner.counted("insert", insert("people"))
     owner.counted("select", "SELECT * FROM people")
     owner.note("filtered", "SELECT salary FROM people WHERE ssn = 'ssn-7'")
     plan = owner.spark.table("people")._jdf.queryExecution().executedPlan().toString()
-    owner.done["by serde"] = "Scan hive" in plan
     owner.counted("partitions", "INSERT OVERWRITE visits PARTITION (day) SELECT * FROM source")
     owner.counted("visits", "SELECT id, ssn, salary FROM visits")
     owner.note("ctas", "CREATE TABLE copied STORED AS PARQUET AS SELECT * FROM people", "SELECT * FROM copied")
     directory = owner.place("directory")
     owner.note("directory", f"INSERT OVERWRITE DIRECTORY '{directory}' STORED AS PARQUET SELECT * FROM people")
     tables = ("people", "visits", "copied", "directory")
-    owner.done["files"] = {table: owner.files(table) for table in tables}
-    owner.done["readable"] = [str(hit) for table in tables for hit in find_canaries(owner.place(table), CANARIES)]
-    kms = owner.log.options()
+    owner.search("tables", *tables)
     for table in tables:
-        used = pme.key_usage(owner.spark, owner.place(table), kms=kms).collect()
-        owner.done[f"keys {table}"] = sorted([str(row.master_key), row.kind, sorted(row.columns)] for row in used)
-        owner.done[f"inspect {table}"] = [len(pme.inspect(owner.place(table)).files), len(owner.files(table))]
-    ours = owner.spark.read.format("pme-parquet").options(**kms).load(str(owner.place("people")))
-    owner.done["by pme-parquet"] = sorted(repr(tuple(row)) for row in ours.collect())
+        owner.usage(table)
+        owner.ends[table] = owner.files(table)
+        owner.inspected[table] = len(pme.inspect(owner.place(table)).files)
+    ours = owner.spark.read.format("pme-parquet").options(**owner.log.options()).load(str(owner.place("people")))
+    owner.attempt("by pme-parquet", lambda: sorted(repr(tuple(row)) for row in ours.collect()))
     # Spark's own reader and writer of the same table.
     owner.spark.conf.set(CONVERT, "true")
     owner.counted("converted insert", insert("people"))
     owner.counted("converted select", "SELECT count(*), max(ssn) FROM people")
-    owner.done["converted readable"] = find_canaries(owner.place("people"), CANARIES)
+    owner.search("converted", "people")
     owner.spark.conf.set(CONVERT, "false")
     owner.note("both", "SELECT count(*), max(ssn) FROM people")
+    return "Scan hive" in plan
 
 
 def refused(hive: Hive, owner: Hive) -> None:
     """Read and write what must be refused."""
     nobody = hive.user(FACTORY)
-    before = owner.files("people")
+    owner.ends["before failures"] = owner.files("people")
     nobody.note("no key", insert("people"))
     nobody.note("no key ctas", "CREATE TABLE unborn STORED AS PARQUET AS SELECT * FROM source")
     hive.user(FACTORY, footerKey="footer", columnKeys="pii: absent").note("no column", insert("people"))
-    owner.done["left by failures"] = [owner.files("people") == before, owner.place("unborn").exists()]
+    owner.ends["after failures"] = owner.files("people")
     nobody.note("right keys", "SELECT count(ssn) FROM people")
     hive.user(FACTORY, footerKey="footer", columnKeys="other: ssn").note("other keys", "SELECT id FROM people")
     plain = hive.user({})
@@ -154,7 +203,7 @@ def refused(hive: Hive, owner: Hive) -> None:
         f"CREATE TABLE plain ({COLUMNS}) STORED AS PARQUET TBLPROPERTIES ('parquet.compression' = 'UNCOMPRESSED')"
     )
     plain.note("plain insert", insert("plain"))
-    plain.done["plain readable"] = find_canaries(plain.place("plain"), CANARIES) != []
+    plain.search("plain", "plain")
     owner.note("plaintext", "SELECT id FROM plain")
     plain.note("without factory", "SELECT id FROM people")
     # Among encrypted files, as somebody might plant one.
@@ -174,12 +223,9 @@ def properties(hive: Hive, owner: Hive) -> None:
                     user.spark.conf.set(CONVERT, convert)
                     user.note(f"{who} {table} {convert}", insert(table))
                 user.spark.conf.set(CONVERT, "false")
-            owner.done[f"files {table}"] = sorted(set(owner.files(table)))
+            owner.ends[table] = sorted(set(owner.files(table)))
             plain.note(f"ctas {table}", ctas(f"new_{table}", given))
-    owner.done["keys javas_t"] = sorted(
-        [str(row.master_key), sorted(row.columns)]
-        for row in pme.key_usage(owner.spark, owner.place("javas_t"), kms=owner.log.options()).collect()
-    )
+    owner.usage("javas_t")
     plain.sql(f"CREATE TABLE of_spark ({COLUMNS}) USING parquet TBLPROPERTIES ({listing(JAVAS)})")
     for user, who in ((plain, "plain"), (nobody, "nobody")):
         user.note(f"{who} of_spark", insert("of_spark"))
@@ -197,7 +243,7 @@ def planted(hive: Hive, owner: Hive) -> None:
             owner.note(f"read {table} {convert}", f"SELECT id FROM {table}")
             owner.note(f"write {table} {convert}", insert(table))
         owner.spark.conf.set(CONVERT, "false")
-        owner.done[f"files {table}"] = owner.files(table)
+        owner.ends[table] = owner.files(table)
     trusting = hive.user(FACTORY | {"spark.datasource.pme-parquet.trustedTables": "spark_catalog.default.plain"})
     trusting.sql("ALTER TABLE plain SET TBLPROPERTIES ('pme-parquet.plaintextFiles' = 'allow')")
     trusting.note("trusted", "SELECT count(id) FROM plain")
@@ -215,10 +261,7 @@ def sessions(hive: Hive, owner: Hive) -> None:
     whole.spark.catalog.clearCache()
     # Spark drops options of a table of Hive.
     given = {**FACTORY, **OWN, "counting.kms.log": str(owner.log.path)}
-    try:
-        owner.done["options of a read"] = stranger.spark.read.options(**given).table("plain").count()
-    except Exception as error:  # noqa: BLE001 - any outcome is compared
-        owner.done["options of a read"] = metastore.said(error)
+    owner.attempt("options of a read", lambda: stranger.spark.read.options(**given).table("plain").count())
     listed = ", ".join(f"`{name}` = '{value}'" for name, value in given.items())
     columns = "SELECT id, ssn, salary FROM source"
     stranger.note("options of an insert", f"INSERT INTO plain WITH ({listed}) {columns}")
@@ -227,7 +270,6 @@ def sessions(hive: Hive, owner: Hive) -> None:
         owner.spark.conf.set("spark.sql.hive.convertMetastoreOrc", convert)
         owner.note(f"orc {convert}", orc)
     owner.note("orc directory", f"INSERT OVERWRITE DIRECTORY '{owner.place('orc')}' STORED AS ORC {columns}")
-    owner.done["orc left"] = [owner.place("of_orc").exists(), owner.place("orc").exists()]
 
 
 def listing(given: Mapping[str, str]) -> str:
@@ -243,12 +285,13 @@ def main() -> None:
     places.make()
     hive = Hive(session(places), places.work)
     owner = hive.user(FACTORY, **KEYS)
-    written(owner)
+    by_serde = written(owner)
     refused(hive, owner)
     sessions(hive, owner)
     properties(hive, owner)
     hive.spark.stop()
-    sys.stdout.write(json.dumps(hive.done) + "\n")
+    left = [name for name in ("unborn", "of_orc", "orc") if hive.place(name).exists()]
+    print_result(picked(Result, hive, by_serde=by_serde, left=left))
 
 
 if __name__ == "__main__":

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.interop import hive_serde_job
+from tests.interop.hive_serde_job import Result, Used
+from tests.support import needs
 from tests.support.processes import result_of
-from tests.support.session import SPARK_VERSION
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
@@ -20,119 +19,120 @@ CONVERTED = ("false", "true")
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    found: dict[str, Any] = result_of(hive_serde_job, str(tmp_path_factory.mktemp("hive") / "work"))
-    return found
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return result_of(hive_serde_job, Result, str(tmp_path_factory.mktemp("hive") / "work"))
 
 
-def test_statements_of_hive_write_encrypted_files_and_read_them(done: dict[str, Any]) -> None:
-    assert done["by serde"]
-    assert (done["insert"], done["partitions"]) == ([], [])
+def test_statements_of_hive_write_encrypted_files_and_read_them(result: Result) -> None:
+    assert result.by_serde
+    assert result.done["insert"].rows == result.done["partitions"].rows == []
     for step in ("select", "visits", "ctas", "by pme-parquet"):
-        assert done[step] == ROWS, step
-    assert done["filtered"] == ["(10.5,)"]
-    assert done["files"] == {table: [ENCRYPTED] * count for table, count in TABLES.items()}
+        assert result.done[step].rows == ROWS, step
+    assert result.done["filtered"].rows == ["(10.5,)"]
+    assert result.inspected == TABLES
     for table, count in TABLES.items():
-        assert done[f"inspect {table}"] == [count, count], table
-        assert done[f"keys {table}"] == [["footer", "footer", ["id", "salary"]], ["pii", "column", ["ssn"]]], table
+        assert result.ends[table] == [ENCRYPTED] * count, table
+        assert result.keys[table] == [Used("footer", "footer", ["id", "salary"]), Used("pii", "column", ["ssn"])], table
+    assert result.readable["tables"] == result.readable["converted"] == []
     # The search finds secrets where they are readable.
-    assert (done["readable"], done["converted readable"], done["plain readable"]) == ([], [], True)
+    assert result.readable["plain"]
 
 
-def test_the_serde_and_spark_read_what_the_other_wrote(done: dict[str, Any]) -> None:
-    assert done["converted select"] == done["both"] == ["(80, 'ssn-9')"]
+def test_the_serde_and_spark_read_what_the_other_wrote(result: Result) -> None:
+    assert result.done["converted select"].rows == result.done["both"].rows == ["(80, 'ssn-9')"]
 
 
-def test_the_driver_calls_the_kms_once_for_each_key(done: dict[str, Any]) -> None:
-    assert done["calls insert"] == ["wrap footer driver", "wrap pii driver"]
-    assert done["calls select"] == ["unwrap footer driver", "unwrap pii driver"]
+def test_the_driver_calls_the_kms_once_for_each_key(result: Result) -> None:
+    assert result.calls["insert"] == ["wrap footer driver", "wrap pii driver"]
+    assert result.calls["select"] == ["unwrap footer driver", "unwrap pii driver"]
     # Writes of a session share a key that wraps their keys, and the tables' properties do not part them.
     for step in ("partitions", "visits", "converted insert", "converted select"):
-        assert done[f"calls {step}"] == [], step
+        assert result.calls[step] == [], step
 
 
-def test_writes_without_keys_fail_and_leave_nothing(done: dict[str, Any]) -> None:
-    assert done["no key"][0] == done["no key ctas"][0] == "PME_NO_KEY"
-    assert done["no column"][0] == "PME_UNKNOWN_COLUMN"
-    assert done["left by failures"] == [True, False]
+def test_writes_without_keys_fail_and_leave_nothing(result: Result) -> None:
+    assert result.done["no key"].condition == result.done["no key ctas"].condition == "PME_NO_KEY"
+    assert result.done["no column"].condition == "PME_UNKNOWN_COLUMN"
+    assert result.ends["before failures"] == result.ends["after failures"]
+    assert "unborn" not in result.left
 
 
-def test_files_that_are_not_as_the_session_says_are_refused(done: dict[str, Any]) -> None:
+def test_files_that_are_not_as_the_session_says_are_refused(result: Result) -> None:
     """Also with `spark.files.ignoreCorruptFiles`, which the job's session has."""
-    assert done["right keys"] == ["(80,)"]
-    assert done["other keys"][0] == "PME_KEY_METADATA"
-    assert done["plaintext"][0] == "PME_PLAINTEXT_FILE"
-    assert done["planted file"][0] == "PME_PLAINTEXT_FILE"
-    assert done["without factory"][0] == "PME_NO_KEY"
+    assert result.done["right keys"].rows == ["(80,)"]
+    assert result.done["other keys"].condition == "PME_KEY_METADATA"
+    assert result.done["plaintext"].condition == "PME_PLAINTEXT_FILE"
+    assert result.done["planted file"].condition == "PME_PLAINTEXT_FILE"
+    assert result.done["without factory"].condition == "PME_NO_KEY"
 
 
 @pytest.mark.parametrize("table", ["own_t", "own_s", "javas_t", "javas_s"])
-def test_a_table_that_asks_for_keys_is_not_written_in_plaintext(done: dict[str, Any], table: str) -> None:
+def test_a_table_that_asks_for_keys_is_not_written_in_plaintext(result: Result, table: str) -> None:
     for convert in CONVERTED:
-        condition, message = done[f"plain {table} {convert}"]
-        assert condition == "PME_BAD_OPTION"
-        assert "footerKey" in message or "parquet.encryption.footer.key" in message
-        outcome = done[f"nobody {table} {convert}"]
+        found = result.done[f"plain {table} {convert}"]
+        assert found.condition == "PME_BAD_OPTION"
+        assert "footerKey" in found.message or "parquet.encryption.footer.key" in found.message
         # The factory gets parquet-java's names. A table must not choose the rest.
-        assert outcome == [] if table.startswith("javas") else outcome[0] == "PME_BAD_OPTION", convert
-    assert done[f"files {table}"] == ([ENCRYPTED] if table.startswith("javas") else [])
-    assert done[f"ctas {table}"][0] == "PME_BAD_OPTION"
+        condition = "" if table.startswith("javas") else "PME_BAD_OPTION"
+        assert result.done[f"nobody {table} {convert}"].condition == condition, convert
+    assert result.ends[table] == ([ENCRYPTED] if table.startswith("javas") else [])
+    assert result.done[f"ctas {table}"].condition == "PME_BAD_OPTION"
 
 
-def test_keys_in_parquet_java_s_names_are_the_table_s(done: dict[str, Any]) -> None:
-    assert done["keys javas_t"] == [["None", ["id", "salary"]], ["footer", []], ["pii", ["ssn"]]]
+def test_keys_in_parquet_java_s_names_are_the_table_s(result: Result) -> None:
+    keys = [(row.master_key, row.columns) for row in result.keys["javas_t"]]
+    assert keys == [(None, ["id", "salary"]), ("footer", []), ("pii", ["ssn"])]
     # Spark does not read them from a table of its own.
     for who in ("plain", "nobody"):
-        condition, message = done[f"{who} of_spark"]
-        assert condition == "PME_BAD_OPTION"
-        assert "parquet.encryption.footer.key" in message
+        found = result.done[f"{who} of_spark"]
+        assert found.condition == "PME_BAD_OPTION"
+        assert "parquet.encryption.footer.key" in found.message
 
 
 @pytest.mark.parametrize("table", hive_serde_job.PLANTED)
-def test_a_table_does_not_choose_a_kms_or_what_is_accepted(done: dict[str, Any], table: str) -> None:
+def test_a_table_does_not_choose_a_kms_or_what_is_accepted(result: Result, table: str) -> None:
     setting, kind = hive_serde_job.PLANTED[table]
     for convert in CONVERTED:
         for statement in ("read", "write"):
-            outcome = done[f"{statement} {table} {convert}"]
+            outcome = result.done[f"{statement} {table} {convert}"]
             # Spark itself does not read properties that have other beginnings.
             if convert == "true" and kind == hive_serde_job.TABLE and not setting.startswith("parquet."):
                 ignored = setting.startswith("hadoop.") or statement == "read"
-                assert ignored or outcome[0] == "PME_BAD_OPTION", (statement, convert)
+                assert ignored or outcome.condition == "PME_BAD_OPTION", (statement, convert)
             else:
-                assert outcome[0] == "PME_BAD_OPTION", (statement, convert)
-                assert setting in outcome[1]
-    assert set(done[f"files {table}"]) <= {ENCRYPTED}
+                assert outcome.condition == "PME_BAD_OPTION", (statement, convert)
+                assert setting in outcome.message
+    assert set(result.ends[table]) <= {ENCRYPTED}
 
 
-def test_options_of_a_table_of_spark_do_not_choose_what_is_accepted(done: dict[str, Any]) -> None:
+def test_options_of_a_table_of_spark_do_not_choose_what_is_accepted(result: Result) -> None:
     for statement in ("read", "write"):
-        condition, message = done[f"{statement} lax"]
-        assert condition == "PME_BAD_OPTION"
-        assert "pme-parquet.plaintextFiles" in message
+        found = result.done[f"{statement} lax"]
+        assert found.condition == "PME_BAD_OPTION"
+        assert "pme-parquet.plaintextFiles" in found.message
 
 
-def test_what_one_session_has_cached_by_the_serde_answers_no_other(done: dict[str, Any]) -> None:
-    assert done["cached by itself"] == ["(80,)"]
-    assert done["cached by another"][0] == "PME_NO_KEY"
-    assert done["cached with other keys"][0] == "PME_KEY_METADATA"
+def test_what_one_session_has_cached_by_the_serde_answers_no_other(result: Result) -> None:
+    assert result.done["cached by itself"].rows == ["(80,)"]
+    assert result.done["cached by another"].condition == "PME_NO_KEY"
+    assert result.done["cached with other keys"].condition == "PME_KEY_METADATA"
 
 
-@pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Spark 3.5 runs no rule of ours before it drops them")
-def test_options_that_spark_drops_are_refused(done: dict[str, Any]) -> None:
+@needs.spark((4, 0), "Spark 3.5 runs no rule of ours before it drops them")
+def test_options_that_spark_drops_are_refused(result: Result) -> None:
     for step in ("options of a read", "options of an insert"):
-        condition, message = done[step]
-        assert condition == "PME_BAD_OPTION", step
-        assert "pme-parquet.columnKeys" in message
+        assert result.done[step].condition == "PME_BAD_OPTION", step
+        assert "pme-parquet.columnKeys" in result.done[step].message
 
 
-def test_tables_of_orc_are_not_written_in_plaintext_next_to_encrypted_ones(done: dict[str, Any]) -> None:
+def test_tables_of_orc_are_not_written_in_plaintext_next_to_encrypted_ones(result: Result) -> None:
     for step in ("orc false", "orc true", "orc directory"):
-        assert done[step][0] == "PME_BAD_OPTION", step
-    assert done["orc left"] == [False, False]
+        assert result.done[step].condition == "PME_BAD_OPTION", step
+    assert result.left == []
 
 
-def test_a_session_may_trust_a_table(done: dict[str, Any]) -> None:
-    assert done["trusted"] == ["(40,)"]
-    condition, message = done["not trusted"]
-    assert condition == "PME_BAD_OPTION"
-    assert "trustedTables to spark_catalog.default.plain" in message
+def test_a_session_may_trust_a_table(result: Result) -> None:
+    assert result.done["trusted"].rows == ["(40,)"]
+    found = result.done["not trusted"]
+    assert found.condition == "PME_BAD_OPTION"
+    assert "trustedTables to spark_catalog.default.plain" in found.message

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.support import needs
 from tests.support.canary import data_files
 from tests.support.expect import refused
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pl = pytest.importorskip("polars", reason="the Polars that has encryption needs Python 3.11")
 POLARS = Path(__file__).parents[1] / "data" / "raw-keys"
 FILES = ["polars-2.1-column-keys.parquet", "polars-2.1-column-keys-plaintext-footer.parquet"]
 KEYS = {"f": b"0123456789012345", "n": b"1234567890123450", "l": b"1234567890123451"}
 NAMED = {"footerKey": "f", "columnKeys": "n: name, st.b; l: l", "keyManagement": "direct"}
 NAMED |= {"unlistedColumns": "plaintext"}  # Polars encrypts no other column.
+needs_polars = needs.package("polars", "the Polars that has encryption needs Python 3.11")
 every_file = pytest.mark.parametrize("name", FILES)
 
 
@@ -89,10 +90,13 @@ MODES = {
 every_mode = pytest.mark.parametrize("mode", MODES)
 
 
+@needs_polars
 @every_mode
 def test_polars_reads_our_files_with_direct_keys(
     spark: SparkSession, target: str, static: dict[str, str], mode: str
 ) -> None:
+    import polars as pl
+
     options = static | MODES[mode] | {"keyManagement": "direct", "dataKeyBits": "128"}
     rows = spark.createDataFrame(content(), "id long, name string, l array<long>, st struct<a: long, b: string>")
     rows.coalesce(1).write.format("pme-parquet").options(**options).save(target)
@@ -105,8 +109,11 @@ def test_polars_reads_our_files_with_direct_keys(
     assert pl.read_parquet(file, decryption=decryption).sort("id").to_dicts() == content()
 
 
+@needs_polars
 @every_mode
 def test_we_read_files_of_polars(spark: SparkSession, tmp_path: Path, static: dict[str, str], mode: str) -> None:
+    import polars as pl
+
     named = MODES[mode]
     encryption = pl.ParquetEncryptionProperties(
         footer_key=KEYS["f"],

@@ -1,4 +1,4 @@
-"""A job on a cluster of processes on this machine, which writes down what came of each step and what Spark showed.
+"""A job on a cluster of processes on this machine, which keeps what came of each step and what Spark showed.
 
 Run as ``python -m tests.kms.cluster_job DIRECTORY``, where the test put ``settings.json``, keys and the KMS client.
 """
@@ -11,9 +11,8 @@ import os
 import sys
 import time
 import urllib.request
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 from tests.kms.access import read, rows
@@ -21,8 +20,9 @@ from tests.kms.heaps import HeapSearch
 from tests.kms.ui import UI, UI_OF_EXECUTORS, UI_OF_QUERIES
 from tests.support.expect import DONE, condition, save
 from tests.support.kms.clients import Client
-from tests.support.kms.cluster_places import KEYS_VARIABLE, TOKEN_VARIABLE, Places
+from tests.support.kms.cluster_places import KEYS_VARIABLE, TOKEN_VARIABLE, ClusterResult, Places, Step
 from tests.support.kms.counting import Log, Table, encryption, frame
+from tests.support.processes import print_result
 from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
 from tests.support.source import FORMAT, plan
 
@@ -71,17 +71,17 @@ class Job:
 
     def __init__(self, spark: SparkSession, places: Places) -> None:
         self.spark, self.places = spark, places
-        self.seen: dict[str, Any] = {}
+        self.steps: dict[str, Step] = {}
+        self.client = Client()
 
-    def step(self, name: str, action: Callable[[], object]) -> None:
+    def step(self, name: str, action: Callable[[], bool | None]) -> None:
         began = time.monotonic()
-        result, outcome, text = None, DONE, ""
+        is_right, outcome, text = None, DONE, ""
         try:
-            result = action()
+            is_right = action()
         except Exception as error:  # noqa: BLE001 - the test checks the result
             outcome, text = condition(error), str(error)
-        seconds = time.monotonic() - began
-        self.seen[name] = {"result": result, "outcome": outcome, "text": text, "seconds": seconds}
+        self.steps[name] = Step(is_right, outcome, text, time.monotonic() - began)
 
     def user(self, name: str, **settings: object) -> dict[str, str]:
         """Return the options of a user of the KMS, who has the token and whose calls have a log of this name."""
@@ -137,20 +137,19 @@ class Job:
         self.step("read-single", lambda: self.reads(single, self.user("read-single")))
         for name, kms in (("keystore", self.places.keystore()), ("static", self.places.static())):
             self.step(name, functools.partial(self.round_trip, name, kms.options()))
-        self.step("python", self.in_python)
+        python = pme.PythonKms(self.client).options()
+        self.step("python", lambda: self.round_trip("python", python))
 
     def round_trip(self, name: str, options: dict[str, str]) -> bool:
         table = self.table(name, 3, 4)
         self.write(table, options | {"keyMaterial": "external"})
         return self.reads(table, options)
 
-    def in_python(self) -> dict[str, object]:
-        client = Client()
-        right = self.round_trip("python", pme.PythonKms(client).options())
-        return {"right": right, "wrap": client.count("wrap"), "unwrap": client.count("unwrap")}
+    def show(self) -> dict[str, int]:
+        """Keep what Spark shows of the session, of plans and of executors, and what Linux shows of those.
 
-    def show(self) -> None:
-        """Keep what Spark shows of the session, of plans and of executors, and what Linux shows of those."""
+        Return how many tasks each executor had.
+        """
         context = self.spark.sparkContext
         found = "\n".join(f"{name}={value}" for name, value in context.getConf().getAll())
         listed = "\n".join(map(str, self.spark.sql("SET -v").collect()))
@@ -158,11 +157,10 @@ class Job:
         (self.places.shown / "settings.txt").write_text(f"{found}\n{listed}\n{explained}")
         for number, page in enumerate((*UI, UI_OF_QUERIES)):
             (self.places.shown / f"ui-{number}.txt").write_bytes(self.page(page))
-        executors = json.loads(self.page(UI_OF_EXECUTORS))
-        self.seen["tasks"] = {executor["id"]: executor["totalTasks"] for executor in executors}
         for process in self.places.processes(str(context.applicationId)):
             content = (process / "cmdline").read_bytes() + b"\n" + (process / "environ").read_bytes()
             (self.places.shown / f"executor-{process.name}.txt").write_bytes(content.replace(b"\0", b"\n"))
+        return {executor["id"]: executor["totalTasks"] for executor in json.loads(self.page(UI_OF_EXECUTORS))}
 
     def page(self, path: str) -> bytes:
         context = self.spark.sparkContext
@@ -179,6 +177,7 @@ def main(work: Path) -> None:
     settings = json.loads((work / "settings.json").read_text())
     short = settings.pop("short")
     spark = session(places, settings)
+    heaps = None
     try:
         job = Job(spark, places)
         job.few()
@@ -190,11 +189,11 @@ def main(work: Path) -> None:
                 # At the end: nothing but time may remove the keys.
                 search = HeapSearch(spark, places)
                 search.use_keys()
-                (work / "heaps.json").write_text(json.dumps(asdict(search.found())))
-        job.show()
-        (work / "seen.json").write_text(json.dumps(job.seen))
+                heaps = search.found()
+        tasks = job.show()
     finally:
         spark.stop()
+    print_result(ClusterResult(job.steps, tasks, job.client.count("wrap"), job.client.count("unwrap"), heaps))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kms.cluster_job import ALL, FILES, PAUSE, TABLES, WAYS
+from tests.kms.cluster_job import FILES, PAUSE, TABLES, WAYS
+from tests.support import needs
 from tests.support.expect import DONE
 from tests.support.files.key_material import data_keys, spellings
 from tests.support.kms.cluster_places import STATIC, TOKEN, Cluster, run
@@ -25,9 +25,8 @@ LATENCIES = 3
 REMEMBERED = 10
 
 # Eight JVMs more are much for a small machine: `make test-all` has them.
-all_of_them = pytest.mark.skipif(not ALL, reason="make test-all runs this")
 SHARED = 2
-SIZES = [SHARED, pytest.param(1, marks=all_of_them), pytest.param(8, marks=all_of_them)]
+SIZES = [SHARED, pytest.param(1, marks=needs.test_all), pytest.param(8, marks=needs.test_all)]
 FEW = [f"few-{scan}-{reader}" for scan, reader in WAYS]
 READS = {
     **dict.fromkeys([*FEW, "given", "twice", "merged"], 3),
@@ -66,11 +65,11 @@ def assert_asked_by_driver(cluster: Cluster, name: str, what: str, expected: dic
 
 
 def test_every_step_of_the_job_went_well(cluster: Cluster) -> None:
-    steps = {name: step for name, step in cluster.seen.items() if name not in {"tasks", "denied", "down"}}
-    assert {name: step["text"] for name, step in steps.items() if step["outcome"] != DONE} == {}
-    assert [name for name, step in steps.items() if step["result"] is False] == []
+    steps = {name: step for name, step in cluster.steps.items() if name not in {"denied", "down"}}
+    assert {name: step.text for name, step in steps.items() if step.condition != DONE} == {}
+    assert [name for name, step in steps.items() if step.is_right is False] == []
     # Every executor had tasks.
-    tasks = {name: count for name, count in cluster.seen["tasks"].items() if name != DRIVER}
+    tasks = {name: count for name, count in cluster.result.tasks.items() if name != DRIVER}
     assert len(tasks) == cluster.executors
     assert min(tasks.values()) > 0
 
@@ -102,29 +101,30 @@ def test_executors_that_call_the_kms_do_so_once_each(cluster: Cluster) -> None:
 
 
 def test_a_key_that_the_driver_is_refused_is_refused_in_an_executors_task(cluster: Cluster) -> None:
-    denied = cluster.seen["denied"]
-    assert denied["outcome"] == "PME_KEY_DENIED"
+    denied = cluster.steps["denied"]
+    assert denied.condition == "PME_KEY_DENIED"
     for words in ("'k1'", "column 'c1'", ".parquet", "[PME_KEY_DENIED]"):
-        assert words in denied["text"]
+        assert words in denied.text
     asked = cluster.calls("denied").count("unwrap")
     # The task is tried four times, and others fail at the same time.
-    assert asked.pop("k1") <= 1 + int(denied["seconds"] / REMEMBERED)
+    assert asked.pop("k1") <= 1 + int(denied.seconds / REMEMBERED)
     assert max(asked.values()) == 1
     assert {call.executor for call in cluster.calls("denied").calls()} == {DRIVER}
 
 
 def test_a_kms_that_does_not_answer_is_asked_once_for_all_executors(cluster: Cluster) -> None:
-    down = cluster.seen["down"]
-    assert down["outcome"] == "PME_KMS_UNAVAILABLE"
-    assert cluster.calls("down").count("unwrap")[FOOTER] <= 1 + int(down["seconds"] / REMEMBERED)
+    down = cluster.steps["down"]
+    assert down.condition == "PME_KMS_UNAVAILABLE"
+    assert cluster.calls("down").count("unwrap")[FOOTER] <= 1 + int(down.seconds / REMEMBERED)
     assert {(call.key, call.executor) for call in cluster.calls("down").calls()} == {(FOOTER, DRIVER)}
 
 
 def test_a_client_in_python_serves_executors(cluster: Cluster) -> None:
-    assert cluster.seen["python"]["result"] == {"right": True, "wrap": keys(3), "unwrap": keys(3)}
+    assert cluster.steps["python"].is_right
+    assert cluster.result.wrapped == cluster.result.unwrapped == keys(3)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked at as Linux shows them")
+@needs.linux
 def test_executors_were_started_without_a_secret(cluster: Cluster) -> None:
     started = {name: content for name, content in cluster.shown().items() if name.startswith("shown/executor-")}
     assert len(started) == cluster.executors
@@ -149,8 +149,8 @@ def test_unencrypted_rpc_is_reported_once(cluster: Cluster) -> None:
 @pytest.mark.nightly
 def test_with_encrypted_rpc_everything_works_without_a_warning(protected: Cluster) -> None:
     assert warnings(protected) == []
-    assert {name: protected.seen[name]["text"] for name in ["few", *FEW]} == dict.fromkeys(["few", *FEW], "")
-    assert all(protected.seen[name]["result"] for name in FEW)
+    assert {name: protected.steps[name].text for name in ["few", *FEW]} == dict.fromkeys(["few", *FEW], "")
+    assert all(protected.steps[name].is_right for name in FEW)
     for name in FEW:
         assert_asked_by_driver(protected, name, "unwrap", keys(3))
 

@@ -14,10 +14,10 @@ from pyspark.sql import functions as f
 
 from tests.kms.access import by_token, encryption
 from tests.kms.denied import REFUSED, content, masked, options, read, rows, write
+from tests.support import needs
 from tests.support.expect import refused, save
 from tests.support.kms.clients import Guarded
 from tests.support.logs import warnings
-from tests.support.session import SPARK_VERSION
 from tests.support.source import FORMAT
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_a_function_in_python_looks_at_all_that_it_is_given(one: DataFrame) -> N
             query(one).collect()
 
 
-@pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Spark 3.5 takes no columns in table functions")
+@needs.spark((4, 0), "Spark 3.5 takes no columns in table functions")
 def test_a_table_function_in_python_looks_at_its_arguments(spark: SparkSession, one: DataFrame) -> None:
     class Twice:
         def eval(self, text: str) -> Any:

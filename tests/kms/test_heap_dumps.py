@@ -5,12 +5,12 @@ Dead objects stay in memory until it is used again and are not searched: nobody 
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.kms.heaps import COLUMNS, FILES, GONE, KEPT, MASTERS, WRITTEN
+from tests.support import needs
 from tests.support.kms.cluster_places import STATIC
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform != "linux", reason="executors are found as Linux shows processes"),
+    needs.linux,
     pytest.mark.oldest,
 ]
 
@@ -30,7 +30,8 @@ ALL = KEKS + FILES * (1 + COLUMNS)
 @pytest.fixture(scope="module")
 def found(two_executors: Cluster) -> Heaps:
     """Return how many keys of each table were in the heaps at the end of a job that had read them."""
-    return two_executors.heaps
+    assert two_executors.result.heaps
+    return two_executors.result.heaps
 
 
 def test_keys_that_have_not_expired_are_found(found: Heaps) -> None:

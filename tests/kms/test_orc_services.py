@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pme_parquet as pme
-from tests.kms import tokens as tokens_of
 from tests.kms.access import COLUMNS, KEYS, PAY, PII
 from tests.support import encrypted_orc as orc
+from tests.support import needs
 from tests.support.encrypted_orc import read, rows, save
 from tests.support.expect import refused, untouched
 from tests.support.kms.clients import Client
@@ -90,7 +90,7 @@ def test_a_cloud_protects_local_keys_and_wraps_master_keys(
     assert_wraps_master_keys(spark, frame, str(tmp_path / "theirs"), keys.options(), few)
 
 
-@tokens_of.installed
+@needs.softhsm
 def test_a_token_protects_local_keys_and_wraps_master_keys(
     spark: SparkSession, token: pme.Keystore, frame: DataFrame, target: str, tmp_path: Path
 ) -> None:

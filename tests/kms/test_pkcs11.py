@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.kms import tokens as tokens_of
 from tests.kms.access import COLUMNS, FOOTER, read, rows
+from tests.support import needs
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.expect import refused, save, untouched
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-pytestmark = tokens_of.installed
+pytestmark = needs.softhsm
 
 
 def encryption(token: pme.Keystore) -> pme.Encryption:

@@ -11,10 +11,10 @@ import pytest
 
 import pme_parquet as pme
 from tests.kms.access import read, rows
+from tests.support import needs
 from tests.support.expect import refused, save
 from tests.support.kms.clients import Client
 from tests.support.kms.counting import FOOTER, column_keys, encryption, frame
-from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +91,7 @@ def test_threads_with_different_clients_do_not_mix(
 
 
 @every_scan
-def test_a_second_session_has_the_client_in_options_or_settings(
+def test_a_second_session_has_the_client_in_options(
     spark: SparkSession, table: str, content: DataFrame, scan: str
 ) -> None:
     kms = pme.PythonKms(Client("north"))
@@ -101,8 +101,16 @@ def test_a_second_session_has_the_client_in_options_or_settings(
     [name] = set(options) - {"kms"}
     with refused("PME_KMS_UNAVAILABLE"):
         read(spark, table, options | {name: "python-0"})
-    if scan == "v2" and SPARK_VERSION < (4, 0):
-        pytest.skip("V2 sources of Spark 3.5 are told the active session, whichever they are read by")
+
+
+ACTIVE = "V2 sources of Spark 3.5 get the active session, whichever they are read by"
+
+
+@pytest.mark.parametrize("scan", ["v1", pytest.param("v2", marks=needs.spark((4, 0), ACTIVE))])
+def test_a_second_session_has_the_client_in_settings(
+    spark: SparkSession, table: str, content: DataFrame, scan: str
+) -> None:
+    session, options = spark.newSession(), pme.PythonKms(Client("north")).options()
     # Whatever the name of the option that distinguishes clients: it is one that a KMS class may read.
     session.conf.set("spark.datasource.pme-parquet.kms", options.pop("kms"))
     for name, value in options.items():
@@ -135,10 +143,11 @@ def said(code: str, directory: Path) -> str:
 
 
 @pytest.mark.rows(1)
-@pytest.mark.parametrize("before", ["", CONNECT], ids=["no session", "connect"])
+@pytest.mark.parametrize(
+    "before",
+    [pytest.param("", id="no session"), pytest.param(CONNECT, id="connect", marks=needs.package("grpc"))],
+)
 def test_without_a_driver_in_the_process_there_is_a_clear_error(tmp_path: Path, before: str) -> None:
-    if before:
-        pytest.importorskip("grpc")
     text = said(before + OPTIONS, tmp_path)
     assert text.startswith("UnsupportedError PME_UNSUPPORTED [PME_UNSUPPORTED] ")
     assert "Spark Connect" in text

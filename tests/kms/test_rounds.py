@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.kms.access import read
+from tests.support import needs
 from tests.support.kms.counting import FOOTER, Table, column_keys, encryption, frame, linked, log, written
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ PAUSE = 500
 Thousand = Callable[[int], Table]
 
 # A thousand files take a while: `make test-all` reads them in every way.
-all_of_them = pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test-all runs this")
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +52,9 @@ def checksum(frame: DataFrame) -> int:
     ("columns", "options"),
     [
         pytest.param(3, {}, id="3 keys"),
-        pytest.param(3, {"scan": "v2"}, id="3 keys, v2", marks=all_of_them),
-        pytest.param(3, {"reader": "spark"}, id="3 keys, reader=spark", marks=all_of_them),
-        pytest.param(40, {}, id="40 keys", marks=all_of_them),
+        pytest.param(3, {"scan": "v2"}, id="3 keys, v2", marks=needs.test_all),
+        pytest.param(3, {"reader": "spark"}, id="3 keys, reader=spark", marks=needs.test_all),
+        pytest.param(40, {}, id="40 keys", marks=needs.test_all),
     ],
 )
 def test_a_query_over_a_thousand_files_costs_three_latencies_at_most(

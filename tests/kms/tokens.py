@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-
-import pytest
 
 import pme_parquet as pme
 from tests.kms.access import KEYS, secret
@@ -27,8 +24,6 @@ TOOL = "softhsm2-util"
 LIBRARIES = ("/usr/lib/softhsm/libsofthsm2.so", "/usr/lib64/softhsm/libsofthsm2.so", "/usr/lib64/pkcs11/libsofthsm2.so")
 PIN = "482913"
 PATH = "spark.datasource.pme-parquet.kms.keystore.path"
-
-installed = pytest.mark.skipif(shutil.which(TOOL) is None, reason="SoftHSM2 is not installed: no softhsm2-util")
 
 
 class Tokens(NamedTuple):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.leaks.canaries import OPEN
+from tests.support import needs
 from tests.support.canary import assert_no_canaries, find_canaries
-from tests.support.session import SPARK_VERSION
 from tests.support.source import rows
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf, Source
 
-pytestmark = [pytest.mark.skipif(SPARK_VERSION < (4, 0), reason="Variant came with Spark 4.0"), pytest.mark.rows(2)]
+pytestmark = [needs.spark((4, 0), "Variant came with Spark 4.0"), pytest.mark.rows(2)]
 
 PLAIN = {"compression": "uncompressed", "unlistedColumns": "plaintext"}
 SHREDDING = {

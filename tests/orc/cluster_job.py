@@ -1,13 +1,13 @@
 """A job on executors in processes of their own, which reads and writes ORC and writes down what Spark showed.
 
-Run as ``python -m tests.orc.cluster_job DIRECTORY``; it prints what came of it as JSON.
+Run as ``python -m tests.orc.cluster_job DIRECTORY``.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from tests.support.expect import innermost_condition, outcome
 from tests.support.kms.cluster_places import Places
 from tests.support.kms.counting import Log, jar
 from tests.support.logs import everything
+from tests.support.processes import print_result
 from tests.support.session import builder, session_settings
 from tests.support.source import plan
 
@@ -28,6 +29,14 @@ EXECUTORS = 4
 FILES = 200 if os.environ.get("PME_TEST_ALL") else 24
 ROWS = 2 * FILES
 MEMORY = 512
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of each step, and how many executors there were."""
+
+    done: dict[str, str]
+    executors: int
 
 
 def session(work: Path) -> SparkSession:
@@ -51,12 +60,12 @@ def session(work: Path) -> SparkSession:
     return builder(settings | more, f"local-cluster[{EXECUTORS},1,{MEMORY}]").getOrCreate()
 
 
-def job(spark: SparkSession, work: Path) -> dict[str, object]:
+def job(spark: SparkSession, work: Path) -> dict[str, str]:
     """Write and read under wrapped master keys and under keys that a KMS only wraps."""
     shown, masters = work / "shown", {"orcMasterKeys": (work / "masters.txt").read_text()}
     frame = spark.range(0, ROWS, 1, FILES).selectExpr("id", "concat('ssn-', id) AS ssn", "id * 1.5D AS salary")
     keys = {"columnKeys": f"{orc.PII}: ssn; {orc.PAY}: salary"}
-    done: dict[str, object] = {}
+    done: dict[str, str] = {}
     texts: list[str] = []
 
     def step(name: str, options: dict[str, str], act: Callable[[dict[str, str]], object]) -> None:
@@ -84,9 +93,9 @@ def main() -> None:
     work = Path(sys.argv[1])
     spark = session(work)
     done = job(spark, work)
-    done["executors"] = int(spark._jsc.sc().getExecutorMemoryStatus().size()) - 1
+    executors = int(spark._jsc.sc().getExecutorMemoryStatus().size()) - 1
     spark.stop()
-    sys.stdout.write(json.dumps(done) + "\n")
+    print_result(Result(done, executors))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 """Two jobs on a Hive metastore: one fills tables, one in another JVM reads and migrates them.
 
-Run as ``python -m tests.orc.hive_job DIRECTORY fill`` and then with ``use``; each prints what came of it as JSON.
+Run as ``python -m tests.orc.hive_job DIRECTORY fill`` and then with ``use``.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from tests.support import encrypted_orc as orc
 from tests.support import metastore
 from tests.support.canary import find_canaries
 from tests.support.kms.counting import Log, jar
+from tests.support.processes import print_result
 from tests.support.session import PREFIX, SPARK_VERSION, builder, session_settings, without_processes
 
 if TYPE_CHECKING:
@@ -55,6 +57,49 @@ def session(work: Path) -> SparkSession:
     spark.sparkContext.setLogLevel("OFF")
     without_processes(spark)
     return spark
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What came of the job that writes.
+
+    Attributes:
+        readable: where secrets are: in all encrypted ``tables``, in those that the ``serde`` may have written, and in
+            the ``plain`` one.
+    """
+
+    done: dict[str, metastore.Outcome]
+    readable: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A migration.
+
+    Attributes:
+        columns: the encrypted ones.
+        is_equal: whether both tables have the same rows.
+    """
+
+    rows: int
+    columns: list[str]
+    is_equal: bool
+    readable: list[str]
+
+
+@dataclass(frozen=True)
+class Used:
+    """What came of the job that reads.
+
+    Attributes:
+        calls: those of the KMS for the first table.
+        readable: where secrets are after Hive's implementation of ORC in Spark has written.
+    """
+
+    done: dict[str, metastore.Outcome]
+    calls: list[str]
+    readable: list[str]
+    moved: dict[str, Moved]
 
 
 class Hive(metastore.Statements):
@@ -102,7 +147,7 @@ def properties(wrapped: str, **more: str) -> str:
     return f"TBLPROPERTIES ({listed})"
 
 
-def fill(hive: Hive) -> None:
+def fill(hive: Hive) -> Filled:
     """Write tables in every way that Hive's and Spark's statements have."""
     admin = hive.user(Log(hive.work / "wrap.log"))
     kms = Log(hive.work / "wrap.log").options()
@@ -115,8 +160,10 @@ def fill(hive: Hive) -> None:
     ).createOrReplaceTempView("source")
     fill_hive_tables(owner, wrapped)
     fill_our_table(owner, wrapped)
-    owner.done["readable"] = owner.readable("people", "visits", "ours", "copied", "copied_ours", "directory")
+    tables = owner.readable("people", "visits", "ours", "copied", "copied_ours", "directory")
     by_serde(owner, wrapped)
+    serde = owner.readable("people", "visits", "by_serde", "by_day")
+    return Filled(owner.done, {"tables": tables, "serde": serde, "plain": owner.readable("plain")})
 
 
 def fill_hive_tables(owner: Hive, wrapped: str) -> None:
@@ -152,7 +199,7 @@ def fill_our_table(owner: Hive, wrapped: str) -> None:
     shutil.copytree(day, owner.place("ours") / "day=d4")
     owner.sql("MSCK REPAIR TABLE ours")
     owner.sql("ANALYZE TABLE ours COMPUTE STATISTICS FOR COLUMNS id, ssn")
-    owner.done["partitions"] = owner.sql("SHOW PARTITIONS ours")
+    owner.note("partitions", "SHOW PARTITIONS ours")
     owner.note("statistics", "DESCRIBE EXTENDED ours ssn")
     owner.note("ctas of ours", f"CREATE TABLE unborn {ours} {keys} AS SELECT * FROM ours")
     with owner.conf({PREFIX + "orcMasterKeys": wrapped}):
@@ -186,23 +233,21 @@ def by_serde(owner: Hive, wrapped: str) -> None:
             owner.note(f"serde directory {switch}", directory)
     # Spark leaves this to the SerDe under any settings.
     owner.note("serde by_day", f"CREATE TABLE by_day {DAYS.replace(' STRING', '')} {clause} AS SELECT * FROM source")
-    owner.done["serde readable"] = owner.readable("people", "visits", "by_serde", "by_day")
-    owner.done["serde tables"] = owner.sql("SHOW TABLES LIKE 'by_*'")
+    owner.note("serde tables", "SHOW TABLES LIKE 'by_*'")
     # The SerDe is free to write what nobody asked to encrypt; and this shows that secrets are found.
     with owner.conf({HIVE + ALL: "false"}):
         owner.sql(f"CREATE TABLE plain ({COLUMNS}) STORED AS ORC TBLPROPERTIES ('orc.compress' = 'NONE')")
         owner.sql("INSERT INTO plain SELECT id, ssn, salary FROM source")
         owner.note("plain", "SELECT count(*) FROM plain")
-    owner.done["plain readable"] = owner.readable("plain") != []
 
 
-def use(hive: Hive) -> None:
+def use(hive: Hive) -> Used:
     """Read and migrate the tables as several users."""
     owner = hive.user(Log(hive.work / "use.log"))
-    for table in ("people", "visits", "ours", "copied", "copied_ours"):
+    owner.note("people", "SELECT * FROM people")
+    calls = [f"{call.what} {call.key} {call.executor}" for call in Log(hive.work / "use.log").calls()]
+    for table in ("visits", "ours", "copied", "copied_ours"):
         owner.note(table, f"SELECT * FROM {table}")
-        calls = Log(hive.work / "use.log").calls()
-        owner.done[f"calls {table}"] = [f"{call.what} {call.key} {call.executor}" for call in calls]
     owner.note("filtered", "SELECT id, salary FROM visits WHERE ssn = 'ssn-7' AND day = 'd1'")
     owner.note("joined", "SELECT count(*) FROM people JOIN visits USING (ssn)")
     owner.sql("ALTER TABLE people ADD COLUMNS (note STRING)")
@@ -211,7 +256,7 @@ def use(hive: Hive) -> None:
     with owner.conf({"spark.sql.orc.impl": "hive"}):
         owner.note("impl read", "SELECT id, ssn, salary FROM people")
         owner.note("impl write", "INSERT INTO visits PARTITION (day = 'd9') SELECT 1, 'ssn-7', 1.5D")
-    owner.done["impl readable"] = owner.readable("visits")
+    readable = owner.readable("visits")
     owner.sql("ALTER TABLE visits DROP PARTITION (day = 'd9')")
     analyst = hive.user(Log(hive.work / "analyst.log"), **{"counting.kms.deny": WRAPPING})
     analyst.note("analyst", "SELECT ssn FROM people")
@@ -223,45 +268,44 @@ def use(hive: Hive) -> None:
     stranger.note("stranger", "SELECT ssn FROM people")
     nobody = hive.user(Log(hive.work / "nobody.log"), orcKeyProperty="other")
     nobody.note("nobody", "SELECT ssn FROM people")
-    migrate(owner)
+    return Used(owner.done, calls, readable, migrate(owner))
 
 
-def migrate(owner: Hive) -> None:
+def migrate(owner: Hive) -> dict[str, Moved]:
     """Move tables to Parquet in the same metastore, and try one of Hive's transactions."""
     log = Log(owner.work / "migrate.log")
     enc = pme.Encryption(kms=log.options(), footer_key="footer")
     given = {"orcKeyProperty": PROPERTY}
     tables = {"people": "", "visits": "PARTITIONED BY (day)", "ours": "PARTITIONED BY (day)"}
+    done = {}
     for name, partitions in tables.items():
         target = owner.work / "migrated" / name
         plan = pme.migrate_orc(owner.spark, name, target, enc, options=given, dry_run=True)
         moved = pme.migrate_orc(owner.spark, f"default.{name}", target, enc, options=given)
-        owner.done[f"moved {name}"] = [moved.rows, sorted(one.column for one in plan.encrypted)]
         columns = owner.spark.table(name).schema
         listed = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in columns)
         owner.sql(f"CREATE TABLE new_{name} ({listed}) USING `pme-parquet` {partitions} LOCATION '{target}'")
         if partitions:
             owner.sql(f"MSCK REPAIR TABLE new_{name}")
         both = [owner.sql(f"SELECT * FROM {table}") for table in (name, f"new_{name}")]
-        owner.done[f"equal {name}"] = both[0] == both[1] and len(both[0]) > 0
-        owner.done[f"readable {name}"] = find_canaries(target, CANARIES)
+        encrypted, readable = sorted(one.column for one in plan.encrypted), find_canaries(target, CANARIES)
+        done[name] = Moved(moved.rows, encrypted, both[0] == both[1] != [], list(map(str, readable)))
     transactional = "CLUSTERED BY (id) INTO 1 BUCKETS STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
     for table, clause in {"acid": transactional, "deltas": "STORED AS ORC"}.items():
         owner.sql(f"CREATE TABLE {table} ({COLUMNS}) {clause}")
         shutil.copytree(owner.place("people"), owner.place(table) / "delta_0000001_0000001_0000")
-        try:
-            pme.migrate_orc(owner.spark, table, owner.work / "migrated" / table, enc, options=given)
-        except pme.PmeError as error:
-            owner.done[f"refused {table}"] = [error.condition, str(error).splitlines()[0]]
+        move = partial(pme.migrate_orc, owner.spark, table, owner.work / "migrated" / table, enc, options=given)
+        owner.attempt(f"refused {table}", move)
+    return done
 
 
 def main() -> None:
     """Run one of the jobs in the directory that the command names."""
-    work, job = Path(sys.argv[1]), {"fill": fill, "use": use}[sys.argv[2]]
+    work = Path(sys.argv[1])
     hive = Hive(session(work), work)
-    job(hive)
+    result = fill(hive) if sys.argv[2] == "fill" else use(hive)
     hive.spark.stop()
-    sys.stdout.write(json.dumps(hive.done) + "\n")
+    print_result(result)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -30,8 +30,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def done(work: Path) -> dict[str, Any]:
-    """Return what came of the job."""
+def result(work: Path) -> cluster_job.Result:
     texts = [
         json.dumps(
             {
@@ -44,15 +43,13 @@ def done(work: Path) -> dict[str, Any]:
         for name, wrapping in WRAPPING.items()
     ]
     (work / "masters.txt").write_text("\n".join(texts))
-    found: dict[str, Any] = result_of(cluster_job, str(work))
-    return found
+    return result_of(cluster_job, cluster_job.Result, str(work))
 
 
-def test_the_driver_alone_calls_the_kms_once_for_each_key(work: Path, done: dict[str, Any]) -> None:
+def test_the_driver_alone_calls_the_kms_once_for_each_key(work: Path, result: cluster_job.Result) -> None:
     steps = ["write-wrapped", "read-wrapped", "write-material", "read-material"]
-    assert {name: done[name] for name in steps} == dict.fromkeys(steps, DONE)
-    assert done["denied"] == "PME_KEY_DENIED"
-    assert done["executors"] == cluster_job.EXECUTORS
+    assert result.done == dict.fromkeys(steps, DONE) | {"denied": "PME_KEY_DENIED"}
+    assert result.executors == cluster_job.EXECUTORS
     once = dict.fromkeys(WRAPPING, 1)
     wrapped = dict.fromkeys(WRAPPING.values(), 1)
     calls = {name: Log(work / f"{name}.log") for name in steps}
@@ -65,8 +62,8 @@ def test_the_driver_alone_calls_the_kms_once_for_each_key(work: Path, done: dict
         assert len(orc.files(work / "data" / table)) == cluster_job.FILES
 
 
-def test_no_key_is_in_a_plan_log_or_event_log(work: Path, done: dict[str, Any]) -> None:
-    assert done
+def test_no_key_is_in_a_plan_log_or_event_log(work: Path, result: cluster_job.Result) -> None:
+    assert result.done
     shown = {str(path.relative_to(work)): path.read_bytes() for path in files_under(work / "shown")}
     assert b"SparkListenerSQLExecutionStart" in b"".join(content for name, content in shown.items() if "events" in name)
     assert b"DEBUG " in shown["shown/driver.log"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.orc import hive_job
+from tests.orc.hive_job import Filled, Moved, Used
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
 
@@ -45,87 +46,81 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def filled(work: Path) -> dict[str, Any]:
-    """Return what came of the job that writes."""
-    found: dict[str, Any] = result_of(hive_job, str(work), "fill")
-    return found
+def filled(work: Path) -> Filled:
+    return result_of(hive_job, Filled, str(work), "fill")
 
 
 @pytest.fixture(scope="module")
-def used(work: Path, filled: dict[str, Any]) -> dict[str, Any]:
-    """Return what came of the job that reads."""
-    assert filled
-    found: dict[str, Any] = result_of(hive_job, str(work), "use")
-    return found
+def used(work: Path, filled: Filled) -> Used:
+    assert filled.done
+    return result_of(hive_job, Used, str(work), "use")
 
 
-def test_statements_of_hive_and_spark_write_encrypted_files(filled: dict[str, Any]) -> None:
-    assert filled["readable"] == []
+def test_statements_of_hive_and_spark_write_encrypted_files(filled: Filled) -> None:
+    assert filled.readable["tables"] == []
     # The search finds secrets where they are readable.
-    assert filled["plain readable"]
-    assert filled["copied"] == PEOPLE
-    assert filled["partitions"] == [f"('day=d{at}',)" for at in range(5)]
-    assert {"('min', 'NULL')", "('num_nulls', '0')"} <= set(filled["statistics"])
-    assert filled["untrusted"][0] == "PME_BAD_OPTION"
-    assert "trustedTables" in filled["untrusted"][1]
+    assert filled.readable["plain"]
+    assert filled.done["copied"].rows == PEOPLE
+    assert filled.done["partitions"].rows == [f"('day=d{at}',)" for at in range(5)]
+    assert {"('min', 'NULL')", "('num_nulls', '0')"} <= set(filled.done["statistics"].rows or [])
+    assert filled.done["untrusted"].condition == "PME_BAD_OPTION"
+    assert "trustedTables" in filled.done["untrusted"].message
     # Spark does not say which property such a table has.
-    assert filled["ctas of ours"][0] == "PME_UNSUPPORTED"
-    assert "INSERT" in filled["ctas of ours"][1]
+    assert filled.done["ctas of ours"].condition == "PME_UNSUPPORTED"
+    assert "INSERT" in filled.done["ctas of ours"].message
 
 
-def test_what_spark_leaves_to_hive_s_serde_is_refused(filled: dict[str, Any]) -> None:
+def test_what_spark_leaves_to_hive_s_serde_is_refused(filled: Filled) -> None:
     for statement, settings in LEFT_TO_SERDE.items():
         for setting in settings:
-            condition, message = filled[f"serde {statement} {setting}"]
-            assert condition == "PME_UNSUPPORTED"
-            assert "does not encrypt ORC files" in message
-            assert f"Set spark.sql.hive.{setting} to true" in message
+            found = filled.done[f"serde {statement} {setting}"]
+            assert found.condition == "PME_UNSUPPORTED"
+            assert "does not encrypt ORC files" in found.message
+            assert f"Set spark.sql.hive.{setting} to true" in found.message
     for statement in ("read", "read unnamed", "count", "subquery"):
-        condition, message = filled[f"serde {statement} convertMetastoreOrc"]
-        assert condition == "PME_UNSUPPORTED"
-        assert "masks" in message
-        assert "Set spark.sql.hive.convertMetastoreOrc to true" in message
-    condition, message = filled["serde by_day"]
-    assert (condition, "Create the table first" in message) == ("PME_UNSUPPORTED", True)
-    assert filled["serde readable"] == []
-    assert filled["serde tables"] == []
-    assert filled["plain"] == ["(40,)"]
+        found = filled.done[f"serde {statement} convertMetastoreOrc"]
+        assert found.condition == "PME_UNSUPPORTED"
+        assert "masks" in found.message
+        assert "Set spark.sql.hive.convertMetastoreOrc to true" in found.message
+    by_day = filled.done["serde by_day"]
+    assert (by_day.condition, "Create the table first" in by_day.message) == ("PME_UNSUPPORTED", True)
+    assert filled.readable["serde"] == []
+    assert filled.done["serde tables"].rows == []
+    assert filled.done["plain"].rows == ["(40,)"]
 
 
-def test_another_jvm_reads_the_tables_with_the_settings_of_its_session(used: dict[str, Any]) -> None:
+def test_another_jvm_reads_the_tables_with_the_settings_of_its_session(used: Used) -> None:
     more = sorted([*PEOPLE, "(40, 'ssn-40', 60.0)"])
     tables = {"people": PEOPLE, "visits": VISITS, "ours": OURS, "copied": more, "copied_ours": PEOPLE}
-    assert {name: used[name] for name in tables} == tables
-    assert used["filtered"] == ["(7, 10.5)"]
-    assert used["joined"] == ["(40,)"]
-    assert used["added"] == ["(None, 40)"]
+    assert {name: used.done[name].rows for name in tables} == tables
+    assert used.done["filtered"].rows == ["(7, 10.5)"]
+    assert used.done["joined"].rows == ["(40,)"]
+    assert used.done["added"].rows == ["(None, 40)"]
     # The master key in ORC is no key of the KMS.
-    assert used["calls people"] == ["unwrap w-hive driver"]
+    assert used.calls == ["unwrap w-hive driver"]
 
 
-def test_readers_without_the_key_or_with_another_one_are_refused(used: dict[str, Any]) -> None:
-    assert used["analyst"][0] == "PME_KEY_DENIED"
-    assert "w-hive" in used["analyst"][1]
-    assert used["analyst other"] == ["(7,)"]
-    assert used["stranger"][0] == "PME_NOT_AUTHENTIC"
-    assert "'ssn' does not open with key 'hive@0'" in used["stranger"][1]
-    assert used["nobody"][0] == "PME_KEY_DENIED"
+def test_readers_without_the_key_or_with_another_one_are_refused(used: Used) -> None:
+    assert used.done["analyst"].condition == "PME_KEY_DENIED"
+    assert "w-hive" in used.done["analyst"].message
+    assert used.done["analyst other"].rows == ["(7,)"]
+    assert used.done["stranger"].condition == "PME_NOT_AUTHENTIC"
+    assert "'ssn' does not open with key 'hive@0'" in used.done["stranger"].message
+    assert used.done["nobody"].condition == "PME_KEY_DENIED"
 
 
-def test_hive_s_implementation_of_orc_in_spark_gets_keys_too(used: dict[str, Any]) -> None:
-    assert used["impl read"] == PEOPLE
-    assert used["impl write"] == []
-    assert used["impl readable"] == []
+def test_hive_s_implementation_of_orc_in_spark_gets_keys_too(used: Used) -> None:
+    assert used.done["impl read"].rows == PEOPLE
+    assert used.done["impl write"].rows == []
+    assert used.readable == []
 
 
-def test_tables_of_the_metastore_migrate_and_transactional_ones_are_refused(used: dict[str, Any]) -> None:
+def test_tables_of_the_metastore_migrate_and_transactional_ones_are_refused(used: Used) -> None:
     for name, rows in {"people": PEOPLE, "visits": VISITS, "ours": OURS}.items():
-        assert used[f"moved {name}"] == [len(rows), ["salary", "ssn"]]
-        assert used[f"equal {name}"]
-        assert used[f"readable {name}"] == []
+        assert used.moved[name] == Moved(len(rows), ["salary", "ssn"], is_equal=True, readable=[])
     # One says it in its properties, the other one by its directories.
     for name, place in {"acid": "default.acid: ", "deltas": "/deltas/delta_"}.items():
-        condition, message = used[f"refused {name}"]
-        assert condition == "PME_UNSUPPORTED"
-        assert "ACID" in message
-        assert place in message
+        refused = used.done[f"refused {name}"]
+        assert refused.condition == "PME_UNSUPPORTED"
+        assert "ACID" in refused.message
+        assert place in refused.message

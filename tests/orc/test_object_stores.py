@@ -8,6 +8,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.orc.migrating import COLUMN_KEYS, Keys
+from tests.support import needs
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [
-    pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    needs.s3a,
     pytest.mark.nightly,
 ]
 

@@ -22,6 +22,7 @@ from tests.orc import made
 from tests.orc.tails import LONG, STRUCT, ZLIB, chunk, footer, framed, key, mask, message, type_of, variant, wide
 from tests.support import mutated_job
 from tests.support.files import mutations
+from tests.support.processes import of_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -183,7 +184,7 @@ def test_zstd_is_decompressed_by_each_package_and_named_without_any(monkeypatch:
         codecs.decoder("ZSTD")
 
 
-def looked_at(directory: Path, files: Iterator[bytes]) -> dict[str, int]:
+def looked_at(directory: Path, files: Iterator[bytes]) -> mutated_job.Result:
     """Let a process with little memory inspect the files."""
     path = directory / "files.bin"
     with path.open("wb") as out:
@@ -192,8 +193,7 @@ def looked_at(directory: Path, files: Iterator[bytes]) -> dict[str, int]:
     job = [sys.executable, str(Path(mutated_job.__file__)), str(path), str(MEBIBYTES), str(SECONDS)]
     done = subprocess.run(job, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    outcome: dict[str, int] = json.loads(done.stdout)
-    return outcome
+    return of_json(mutated_job.Result, done.stdout)
 
 
 def test_mutated_tails(tmp_path: Path) -> None:
@@ -210,8 +210,8 @@ def test_mutated_tails(tmp_path: Path) -> None:
             yield content[:cut] + mutations.raw(rng, content[cut:])
 
     outcome = looked_at(tmp_path, mutated())
-    assert outcome["looked"] == ROUNDS
-    assert ROUNDS * 0.2 < outcome["findings"] < ROUNDS * 0.95
+    assert outcome.looked == ROUNDS
+    assert ROUNDS * 0.2 < outcome.findings < ROUNDS * 0.95
 
 
 MOST = 4 << 20
@@ -233,5 +233,5 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("name", BOMBS)
 def test_footers_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
     outcome = looked_at(tmp_path, iter([framed(BOMBS[name]())]))
-    assert outcome["findings"] == (name != "skipped")
-    assert outcome["mebibytes"] < MEBIBYTES
+    assert outcome.findings == (name != "skipped")
+    assert outcome.mebibytes < MEBIBYTES

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support import encrypted_orc as orc
+from tests.support import needs
 from tests.support.encrypted_orc import PAY, PII, rows
 from tests.support.expect import refused, untouched
-from tests.support.session import PREFIX, SPARK_VERSION
+from tests.support.session import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +136,7 @@ STORED: dict[str, Any] = {
     "table": ("TABLE", "USING orc OPTIONS ({options}) LOCATION '{path}'"),
     "view": pytest.param(
         ("VIEW", "AS SELECT * FROM orc.`{path}` WITH ({options})"),
-        marks=pytest.mark.skipif(SPARK_VERSION < (4, 1), reason="this Spark has no options by path in SQL"),
+        marks=needs.spark((4, 1), "this Spark has no options by path in SQL"),
     ),
 }
 

@@ -1,6 +1,5 @@
 """The extra `accp`: what its wheel contains, and that a session uses Amazon's provider only then."""
 
-import platform
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -9,17 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.packaging.places import ACCP_WHEEL, MAVEN, SPARK_HOME, artifact, fresh_python, install, run, submit
-from tests.support import archive
+from tests.support import archive, needs
 from tests.support.session import VERSION
 
 pytestmark = pytest.mark.oldest
 
 CLUSTER = {"spark.master": "local-cluster[1,1,1024]", "spark.executor.memory": "1g"} | archive.OF_EXECUTORS
-
-for_this_machine = pytest.mark.skipif(
-    platform.system() != "Linux" or platform.machine() not in {"x86_64", "aarch64"},
-    reason="Amazon's provider is native code, for Linux on x86-64 and AArch64",
-)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +42,7 @@ def test_the_wheel_carries_amazons_jars_as_signed_and_the_licence() -> None:
     assert {Path(name).name for name in names} >= {"py.typed", "LICENSE", "NOTICE"}
 
 
-@for_this_machine
+@needs.accp
 def test_with_the_extra_driver_and_executors_read_with_amazons_provider(python_with_extra: str, tmp_path: Path) -> None:
     printed = run("provider.py", [str(tmp_path / "t"), "configure"], CLUSTER, python_with_extra).splitlines()
     assert printed == ["AUTO AmazonCorrettoCryptoProvider", "SUM 4950", "NAMED 4950"]
@@ -63,7 +57,7 @@ def test_without_the_extra_the_jvms_own_provider_reads_and_amazons_is_refused(py
 
 
 @pytest.mark.nightly
-@for_this_machine
+@needs.accp
 def test_amazons_provider_resolves_from_its_coordinate_and_reads(tmp_path: Path) -> None:
     settings = CLUSTER | {
         "spark.jars.ivy": str(tmp_path / "ivy"),

@@ -20,6 +20,7 @@ import pme_parquet as pme
 from pme_parquet._kms import keystore_file
 from tests.python import killed_job
 from tests.python.killed_job import played, stored
+from tests.support import needs
 from tests.support.processes import environment
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def test_mode_and_access_list_of_the_file_are_kept(store: pme.Keystore) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to others")
+@needs.root
 def test_the_owner_of_the_file_is_kept(store: pme.Keystore) -> None:
     os.chown(store.path, 12345, 23456)
     store.add("pii")

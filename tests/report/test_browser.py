@@ -14,6 +14,7 @@ import pytest
 import pme_parquet as pme
 from pme_parquet._report.protection import Problem, Protection
 from tests.report.made import Known, alike
+from tests.support import needs
 from tests.support.files import handmade
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def measured(page: Path, scratch: Path, width: int, *flags: str) -> dict[str, An
 
 
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: no chromium"),
+    needs.chromium,
     pytest.mark.rows(3),
 ]
 

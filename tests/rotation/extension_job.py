@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.processes import print_result
 from tests.support.session import EXTENSION, builder, session_settings
 
 
+@dataclass(frozen=True)
+class Result:
+    """The rows, each by its `repr`."""
+
+    rows: list[str]
+
+
 def main(scratch: str, query: str) -> None:
-    """Write the rows, as JSON."""
     settings = session_settings(Path(scratch)) | {"spark.sql.extensions": EXTENSION}
     spark = builder(settings, "local[1]").getOrCreate()
-    rows = [row.asDict() for row in spark.sql(query).collect()]
-    sys.stdout.write(json.dumps(rows) + "\n")
+    rows = [repr(tuple(row)) for row in spark.sql(query).collect()]
     spark.stop()
+    print_result(Result(rows))
 
 
 if __name__ == "__main__":

@@ -59,5 +59,5 @@ def test_a_session_with_nothing_but_the_extension_rotates(
 ) -> None:
     save(people(spark), target, enc.options())
     rotate = call("pme_rotate", target, master_keys={"footer": "other"}, options=keys.options())
-    rows = result_of(extension_job, str(tmp_path), f"SELECT status, master_keys FROM {rotate}")
-    assert rows == [{"status": "rotated", "master_keys": ["other"]}] * len(data_files(target))
+    done = result_of(extension_job, extension_job.Result, str(tmp_path), f"SELECT status, master_keys FROM {rotate}")
+    assert done.rows == ["('rotated', ['other'])"] * len(data_files(target))

@@ -15,6 +15,7 @@ import pytest
 import pme_parquet as pme
 from tests.snapshots import tables
 from tests.snapshots.tables import KEYS, KMS, MISMATCH, files_read, ids, load, plant, write
+from tests.support import needs
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.storage import s3
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from tests.support.storage.s3 import Request
 
-pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = needs.s3a
 
 PATIENCE = 60
 BUCKET = "tables"

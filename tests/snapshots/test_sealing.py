@@ -133,7 +133,6 @@ def test_what_was_sealed_is_shown_in_lines() -> None:
 
 
 def test_over_spark_connect_it_is_refused() -> None:
-    pytest.importorskip("pyspark")
     with pytest.raises(pme.UnsupportedError, match=r"pme\.seal: it is not supported over Spark Connect"):
         pme.seal(SimpleNamespace(), "people")  # type: ignore[arg-type]
 

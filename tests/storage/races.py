@@ -5,7 +5,6 @@ The folder of a storage imports them, and has the fixture ``place``.
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from tests.storage.place import Place
 
-ONLY_ALL = pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="make test runs them on the local disk")
 
 CHANGES = ["rotate", "to external", "in place"]
 

@@ -15,16 +15,16 @@ from tests.storage import copies
 from tests.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, sealed, shape
 from tests.storage.faults import at, concerns
 from tests.storage.place import READING, InBucket
+from tests.support import needs
 from tests.support.frames import people
 from tests.support.source import rows
-from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.support.storage.s3 import Fault, Request
 
-pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = needs.s3a
 
 # A point is a part of the requests that a clean run makes.
 POINTS = range(20)

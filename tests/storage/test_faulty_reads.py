@@ -14,6 +14,7 @@ import pytest
 from tests.storage.changes import READS, sealed
 from tests.storage.faults import at
 from tests.storage.place import ENC
+from tests.support import needs
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tests.storage.place import InBucket
     from tests.support.storage.s3 import Fault
 
-pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = needs.s3a
 
 # Of the files that a listing may lack, `make test` tries one.
 MOST = None if os.environ.get("PME_TEST_ALL") else 1

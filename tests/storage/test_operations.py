@@ -3,11 +3,11 @@
 import pytest
 
 from tests.storage.operations import test_copies, test_in_place, test_rotations, test_streams, test_writes_and_reads
-from tests.support.storage import s3
+from tests.support import needs
 
 __all__ = ["test_copies", "test_in_place", "test_rotations", "test_streams", "test_writes_and_reads"]
 
 pytestmark = [
-    pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    needs.s3a,
     pytest.mark.all_rows,
 ]

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.storage.operations import test_a_migration_of_orc
-from tests.support.storage import s3
+from tests.support import needs
 
 __all__ = ["test_a_migration_of_orc"]
 
 pytestmark = [
-    pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark"),
+    needs.s3a,
     pytest.mark.nightly,
 ]

@@ -10,8 +10,8 @@ import pytest
 
 import pme_parquet as pme
 from tests.storage.place import EXTERNAL, FORMAT, READING, UNIFORM, InBucket
+from tests.support import needs
 from tests.support.session import TEST_KMS
-from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS = pme.Encryption(kms=TEST_KMS, footer_key="footer", column_keys={"pii": ["s"], "pay": ["seven"]})
-pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = needs.s3a
 
 # A write looks once whether the table has a seal, which it would break.
 SEALED = Counter(LIST=1)
@@ -140,7 +140,7 @@ def test_many_small_files_cost_one_head_and_one_get_each(spark: SparkSession, bo
     assert counted[FORMAT].total() <= counted["parquet"].total(), counted
 
 
-@pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="a thousand files, twice")
+@needs.test_all
 def test_a_thousand_small_files_cost_no_more_than_with_sparks_own(
     spark: SparkSession, both: dict[str, InBucket], tmp_path: Path
 ) -> None:

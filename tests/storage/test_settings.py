@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 import pme_parquet as pme
 from tests.storage.place import READING
+from tests.support import needs
 from tests.support.frames import people
-from tests.support.storage import s3
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.storage.place import InBucket
 
-pytestmark = pytest.mark.skipif(not s3.FITS, reason="hadoop-aws of the tests is for the newest Spark")
+pytestmark = needs.s3a
 
 
 def test_a_sessions_settings_reach_the_store_without_spark(

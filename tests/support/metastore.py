@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.support.expect import innermost_condition
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -25,30 +25,53 @@ def settings(work: Path, common: Mapping[str, str]) -> dict[str, str]:
     }
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a step.
+
+    Attributes:
+        rows: those of its last statement, each by its `repr`, in order, or what else it lists; empty if it lists
+            nothing; None if it failed.
+        condition: that of its error: ours, or that of the innermost cause.
+        message: the first line of the error's message.
+    """
+
+    rows: list[str] | None
+    condition: str = ""
+    message: str = ""
+
+
 @dataclass
 class Statements:
     """A session of one user, and what came of the user's statements."""
 
     spark: SparkSession
     work: Path
-    done: dict[str, Any] = field(default_factory=dict)
+    done: dict[str, Outcome] = field(default_factory=dict)
 
     def sql(self, text: str) -> list[str]:
         return sorted(repr(tuple(row)) for row in self.spark.sql(text).collect())
 
     def note(self, step: str, *statements: str) -> None:
-        """Keep the rows of the last statement, or the condition and the message of the first error."""
-        try:
-            for text in statements:
-                self.done[step] = self.sql(text)
-        except Exception as error:  # noqa: BLE001 - any outcome is compared
-            self.done[step] = said(error)
+        """Keep the rows of the last statement, or the first error."""
+        self.attempt(step, lambda: [self.sql(text) for text in statements][-1])
+
+    def attempt(self, step: str, action: Callable[[], object]) -> None:
+        """Keep the list that an action may return, or its error."""
+        self.done[step] = outcome(action)
 
 
-def said(error: Exception) -> list[str]:
-    """Return the condition and the first line of the message: ours, or that of the innermost cause."""
+def outcome(action: Callable[[], object]) -> Outcome:
+    try:
+        found = action()
+    except Exception as error:  # noqa: BLE001 - any outcome is compared
+        return _failed(error)
+    return Outcome(found if isinstance(found, list) else [])
+
+
+def _failed(error: Exception) -> Outcome:
     condition, message = innermost_condition(error), str(error)
     cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     while cause is not None and not condition.startswith("PME_"):
         message, cause = str(cause.getMessage() or cause), cause.getCause()
-    return [condition, message.splitlines()[0]]
+    return Outcome(None, condition, message.splitlines()[0])

@@ -1,7 +1,7 @@
 """Inspects many files out of a single one, in a process with little memory: `mutated_job.py FILES MEBIBYTES SECONDS`.
 
-Prints how many were looked at, how many had findings, and the most memory. An exception, more memory than allowed, a
-look that takes too long or reads more than there is ends it with another exit code than 0.
+An exception, more memory than allowed, a look that takes too long or reads more than there is ends it with another exit
+code than 0.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import resource
 import struct
 import sys
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 MEBIBYTE = 1024 * 1024
 NAME = "a.parquet"
 BESIDE = f"_KEY_MATERIAL_FOR_{NAME}.json"
+
+
+@dataclass(frozen=True)
+class Result:
+    """How many files were looked at, and how many had findings, with the most memory in MiB."""
+
+    looked: int
+    findings: int
+    mebibytes: int
 
 
 class OneFile:
@@ -80,7 +90,8 @@ def main(path: Path, mebibytes: int, seconds: int) -> None:
         assert storage.bytes <= len(content) + len(beside or b"")
         looked += 1
         with_findings += bool(report.findings)
-    sys.stdout.write(json.dumps({"looked": looked, "findings": with_findings, "mebibytes": most_memory()}))
+    # The module `processes` would take memory.
+    sys.stdout.write(json.dumps(asdict(Result(looked, with_findings, most_memory()))))
 
 
 if __name__ == "__main__":

@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pme_parquet as pme
     from pme_parquet._display.content import Showable
+    from pme_parquet._doctor.diagnosis import Check
 
 # These depend on the machine, or on the JVM's options.
 OF_THE_MACHINE = ("AES speed", "AES instructions")
 
 
-def assert_each_says_what_to_do(checks: Iterable[dict[str, Any]]) -> None:
+def assert_each_says_what_to_do(diagnosis: pme.Diagnosis) -> None:
     """Fail if a check that is not ok has no remedy, or one that is ok has one."""
-    for check in checks:
-        assert check["status"] in {"ok", "warning", "problem"}, check
-        assert check["found"], check
-        assert bool(check["remedy"]) == (check["status"] != "ok"), check
+    for check in diagnosis.checks:
+        assert check.status in {"ok", "warning", "problem"}, check
+        assert check.found, check
+        assert bool(check.remedy) == (check.status != "ok"), check
 
 
-def named(checks: Iterable[dict[str, Any]], name: str) -> dict[str, Any]:
+def named(diagnosis: pme.Diagnosis, name: str) -> Check:
     """Return the one check of this name."""
-    [found] = [check for check in checks if check["name"] == name]
+    [found] = [check for check in diagnosis.checks if check.name == name]
     return found
 
 
-def not_ok(checks: Iterable[dict[str, Any]]) -> dict[str, str]:
+def not_ok(diagnosis: pme.Diagnosis) -> dict[str, str]:
     """Return the checks that are not ok, except those that depend on the machine."""
     return {
-        check["name"]: check["found"]
-        for check in checks
-        if check["status"] != "ok" and not check["name"].startswith(OF_THE_MACHINE)
+        check.name: check.found
+        for check in diagnosis.checks
+        if check.status != "ok" and not check.name.startswith(OF_THE_MACHINE)
     }
 
 

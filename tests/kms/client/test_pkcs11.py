@@ -11,6 +11,7 @@ from tests.kms import tokens as tokens_of
 from tests.kms.access import FOOTER, PII
 from tests.kms.client.opened import KEY
 from tests.kms.tokens import PATH, PIN, by_pin
+from tests.support import needs
 from tests.support.expect import refused
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 WRONG_PIN = "482914"
 
-pytestmark = tokens_of.installed
+pytestmark = needs.softhsm
 
 
 def opened(clients: ClientJvm, tokens: Tokens, configuration: Path, pin: str = PIN) -> Opened:

@@ -6,7 +6,6 @@ import re
 import socket
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,12 +26,6 @@ if TYPE_CHECKING:
     from tests.storage.clouds.google import Google
 
 OF_SESSION = "settings of the Spark session: "
-
-
-def needs(package: str) -> pytest.MarkDecorator:
-    """Return a mark for the tests of a package of fsspec."""
-    why = f"{package} is not installed: pip install -r python/requirements/clouds.txt"
-    return pytest.mark.skipif(find_spec(package) is None, reason=why)
 
 
 @contextmanager

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-import pytest
 
 from tests.storage.place import Place
 from tests.support import java
@@ -23,10 +20,6 @@ if TYPE_CHECKING:
     from tests.storage.clouds.google import Google
 
 JARS = ROOT / "target" / "jars" / "clouds"
-HERE = pytest.mark.skipif(
-    not (s3.FITS and os.environ.get("PME_TEST_ALL")), reason="for the newest Spark, with 41 MB of jars"
-)
-
 _LOADED: set[str] = set()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.storage.clouds.azure import ACCOUNT, CONTAINER, Azure
-from tests.storage.clouds.place import HERE, InCloud, reached
+from tests.storage.clouds.place import InCloud, reached
 from tests.storage.clouds.sealing import (
     test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
     test_a_failure_that_passes,
@@ -21,6 +21,7 @@ from tests.storage.clouds.sealing import (
 from tests.storage.operations import test_a_migration_of_orc, test_copies, test_streams, test_writes_and_reads
 from tests.storage.place import ENC, READING
 from tests.storage.races import test_the_first_finished_of_two_copies_to_one_target_wins
+from tests.support import needs
 from tests.support.expect import refused
 from tests.support.frames import people
 from tests.support.source import rows
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = [HERE, pytest.mark.all_rows]
+pytestmark = [needs.s3a, needs.test_all, pytest.mark.all_rows]
 
 
 @pytest.fixture(scope="module")

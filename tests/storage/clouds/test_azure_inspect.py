@@ -14,8 +14,9 @@ import pytest
 import pme_parquet as pme
 from tests.storage.clouds import blobs
 from tests.storage.clouds.azure import ACCOUNT, CONTAINER, Azure
-from tests.storage.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
-from tests.storage.clouds.place import HERE, reached
+from tests.storage.clouds.inspecting import OF_SESSION, Twins, only_the_store
+from tests.storage.clouds.place import reached
+from tests.support import needs
 from tests.support.expect import refused
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
-pytestmark = [HERE, needs("adlfs"), pytest.mark.all_rows]
+pytestmark = [needs.s3a, needs.test_all, needs.package("adlfs"), pytest.mark.all_rows]
 
 SIGNED = "c2lnbmVk"
 KEY = b64encode(b"nothing").decode()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.storage.clouds.google import Google
-from tests.storage.clouds.place import HERE, InCloud, reached
+from tests.storage.clouds.place import InCloud, reached
 from tests.storage.clouds.sealing import (
     test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it,
     test_a_failure_that_passes,
@@ -31,13 +31,14 @@ from tests.storage.races import (
     test_the_first_finished_of_two_copies_to_one_target_wins,
     test_two_that_do_the_same_at_once_lose_nothing,
 )
+from tests.support import needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-pytestmark = [HERE, pytest.mark.all_rows]
+pytestmark = [needs.s3a, needs.test_all, pytest.mark.all_rows]
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.storage.clouds.google import TOKEN, Google
-from tests.storage.clouds.inspecting import OF_SESSION, Twins, needs, only_the_store
-from tests.storage.clouds.place import HERE, reached
+from tests.storage.clouds.inspecting import OF_SESSION, Twins, only_the_store
+from tests.storage.clouds.place import reached
+from tests.support import needs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
-pytestmark = [HERE, needs("gcsfs")]
+pytestmark = [needs.s3a, needs.test_all, needs.package("gcsfs")]
 
 
 @pytest.fixture(scope="module")

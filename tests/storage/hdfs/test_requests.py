@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.storage.place import FORMAT, READING, UNIFORM
+from tests.support import needs
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -69,7 +69,7 @@ def test_small_files_cost_no_more_than_with_sparks_own(
     compare(spark, hdfs, both)
 
 
-@pytest.mark.skipif(not os.environ.get("PME_TEST_ALL"), reason="a thousand files, twice")
+@needs.test_all
 def test_a_thousand_small_files_cost_no_more_than_with_sparks_own(
     spark: SparkSession, hdfs: Hdfs, both: dict[str, InHdfs], tmp_path: Path
 ) -> None:

@@ -9,18 +9,20 @@ import sys
 from base64 import b64encode
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyspark
 
 import pme_parquet as pme
 from tests.support.canary import files_under
 from tests.support.kms.counting import Log, column_keys, jar
-from tests.support.processes import environment
+from tests.support.processes import environment, of_json
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.support.processes import Result
 
 TOKEN_VARIABLE, TOKEN = "PME_CLUSTER_TOKEN", "hvs.cluster-token-51d0"
 KEYS_VARIABLE = "PME_CLUSTER_KEYS"
@@ -119,20 +121,49 @@ class Heaps:
 
 
 @dataclass(frozen=True)
+class Step:
+    """What came of a step.
+
+    Attributes:
+        is_right: whether it read what was written; None if it is no read.
+        condition: that of its error, or `DONE`.
+        text: that of its error.
+    """
+
+    is_right: bool | None
+    condition: str
+    text: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ClusterResult:
+    """What came of the job.
+
+    Attributes:
+        tasks: how many each executor had, and the driver.
+        wrapped, unwrapped: how often a client in Python was called for each master key.
+        heaps: None if the job did not search them.
+    """
+
+    steps: dict[str, Step]
+    tasks: dict[str, int]
+    wrapped: dict[str, int]
+    unwrapped: dict[str, int]
+    heaps: Heaps | None
+
+
+@dataclass(frozen=True)
 class Cluster:
     """A finished job."""
 
     places: Places
     executors: int
+    result: ClusterResult
 
     @property
-    def seen(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.places.work / "seen.json").read_text())
-        return found
-
-    @property
-    def heaps(self) -> Heaps:
-        return Heaps(**json.loads((self.places.work / "heaps.json").read_text()))
+    def steps(self) -> dict[str, Step]:
+        return self.result.steps
 
     def calls(self, name: str) -> Log:
         return Log(self.places.log(name))
@@ -156,16 +187,16 @@ def run(work: Path, executors: int, memory: int, *, short: bool = False, **setti
         "spark.executor.memory": f"{memory}m",
     }
     (work / "settings.json").write_text(json.dumps({"short": short, "executors": str(executors), **chosen}))
-    start("tests.kms.cluster_job", places)
-    return Cluster(places, executors)
+    return Cluster(places, executors, start("tests.kms.cluster_job", ClusterResult, places))
 
 
-def start(module: str, places: Places) -> None:
-    """Run the module in a process of its own, with the keys of `kms=static` and passwords in its environment."""
+def start(module: str, result: type[Result], places: Places) -> Result:
+    """Run a job, with the keys of `kms=static` and passwords in its environment, and return its result."""
     command = [sys.executable, "-m", module, str(places.work)]
     done = subprocess.run(command, env=_environment(places), capture_output=True, check=False, cwd=ROOT, timeout=900)
     (places.shown / "console.txt").write_bytes(done.stdout + done.stderr)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]
+    return of_json(result, done.stdout.decode().splitlines()[-1])
 
 
 def static_keys() -> str:

@@ -70,6 +70,20 @@ class Log:
         self.path.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True)
+class Called:
+    """The rows of a query, and its calls: what was called, for which master key, and by which executor."""
+
+    rows: list[list[str]]
+    calls: list[tuple[str, str, str]]
+
+    @classmethod
+    def of(cls, query: DataFrame, log: Log, before: int) -> Called:
+        """Run a query, before which the log had this many calls."""
+        rows = [list(map(str, row)) for row in query.collect()]
+        return cls(rows, [(call.what, call.key, call.executor) for call in log.calls()[before:]])
+
+
 def log(directory: Path) -> Log:
     """Return the log of a new user."""
     return Log(directory / f"calls-{uuid4().hex[:8]}.log")

@@ -21,7 +21,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests.support import java
 from tests.support.kms.certificates import LOOPBACK
-from tests.support.session import ROOT, SPARK_VERSION
+from tests.support.session import ROOT
 from tests.support.storage import Lake
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     Fault = Literal["busy", "gone", "lost", "cut", "silent"]
     Failing = Callable[[str, str], Fault | None]
 
-# S3A must be of the same Hadoop as Spark.
-FITS = SPARK_VERSION >= (4, 3)
 JARS = ROOT / "target" / "jars" / "s3a"
 # Spark 4.1 has an older Hadoop. Only `make test-all` has these.
 OF_SPARK_4_1 = JARS / "4.1"
