@@ -37,19 +37,26 @@ FILES = {
 }
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a repository with one file of each kind, all committed."""
+    made = tmp_path_factory.mktemp("parts") / "project"
     for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    (tmp_path / ".gitignore").write_text("target\n")
-    (tmp_path / "scripts").mkdir()
-    shutil.copy(PROJECT / "scripts" / "test-part", tmp_path / "scripts")
-    git(tmp_path, "init", "--quiet")
-    git(tmp_path, "add", "--all")
-    git(tmp_path, "commit", "--quiet", "--message=All")
-    return tmp_path
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).write_text(text)
+    (made / ".gitignore").write_text("target\n")
+    (made / "scripts").mkdir()
+    shutil.copy(PROJECT / "scripts" / "test-part", made / "scripts")
+    git(made, "init", "--quiet")
+    git(made, "add", "--all")
+    git(made, "commit", "--quiet", "--message=All")
+    return made
+
+
+@pytest.fixture
+def project(committed: Path, tmp_path: Path) -> Path:
+    """Return a repository of this test's own."""
+    return shutil.copytree(committed, tmp_path / "project")
 
 
 def git(project: Path, *arguments: str) -> str:
@@ -96,11 +103,15 @@ def passed(project: Path, commit: str | None = None) -> None:
     ],
 )
 def test_a_change_opens_the_parts_that_it_touches(project: Path, changed: str, opened: list[str]) -> None:
+    passed(project)
+    (project / changed).write_text("changed")
+    assert open_parts(project) == list(opened)
+
+
+def test_parts_are_open_until_they_have_passed(project: Path) -> None:
     assert open_parts(project) == list(PARTS)
     passed(project)
     assert open_parts(project) == []
-    (project / changed).write_text("changed")
-    assert open_parts(project) == list(opened)
 
 
 def test_a_row_says_when_and_at_which_commit_a_part_passed(project: Path) -> None:
