@@ -23,7 +23,7 @@ FILES = {
     "bench/speed.py": "",
     "jvm/core/src/main/Door.scala": "",
     "jvm/core/src/test/DoorSuite.scala": "",
-    "jvm/orc/src/main/Stripe.scala": "",
+    "jvm/kms-aws/src/main/Signer.java": "",
     "tests/conftest.py": "",
     "tests/format/test_write.py": "from tests.support import source\n",
     "tests/kms/test_vault.py": "",
@@ -91,7 +91,7 @@ def passed(project: Path, commit: str | None = None) -> None:
         ("tests/conftest.py", PARTS),
         ("unknown.txt", PARTS),
         ("jvm/core/src/test/DoorSuite.scala", ["scala", "4.3.0-suites"]),
-        ("jvm/orc/src/main/Stripe.scala", ["scala", "4.3.0-suites", "4.3.0-orc", "4.3.0-docs"]),
+        ("jvm/kms-aws/src/main/Signer.java", ["scala", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
         ("docs/orc.md", ["4.3.0-docs"]),
         ("tests/orc/test_read.py", ["4.3.0-orc"]),
         # By way of another helper.
@@ -112,6 +112,22 @@ def test_parts_are_open_until_they_have_passed(project: Path) -> None:
     assert open_parts(project) == list(PARTS)
     passed(project)
     assert open_parts(project) == []
+
+
+def test_a_mend_may_state_what_it_touches_and_then_each_later_one_must(project: Path) -> None:
+    passed(project)
+    mended = project / "jvm" / "core" / "src" / "main" / "Door.scala"
+    mended.write_text("mended")
+    # Not committed yet, so it touches everything.
+    assert open_parts(project) == list(PARTS)
+    git(project, "commit", "--quiet", "--all", "--message=Mend\n\nWhy.\n\nTouches: *-orc scala")
+    assert open_parts(project) == ["scala", "4.3.0-orc"]
+    mended.write_text("mended twice")
+    git(project, "commit", "--quiet", "--all", "--message=Mend\n\nTouches: *-format")
+    assert open_parts(project) == ["scala", "4.3.0-format", "4.3.0-orc"]
+    mended.write_text("mended again")
+    git(project, "commit", "--quiet", "--all", "--message=Mend")
+    assert open_parts(project) == list(PARTS)
 
 
 def test_a_row_says_when_and_at_which_commit_a_part_passed(project: Path) -> None:
