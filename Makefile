@@ -34,7 +34,7 @@ SUITES := $(patsubst %,%-suites,$(BETWEEN) $(NEWEST))
 FOLDERS := $(subst /,.,$(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py)))))
 inner_of = $(sort $(dir $(wildcard tests/$(1)/*/test_*.py)))
 # What meets no Spark, or only the newest one.
-ONCE := architecture flink kms.client storage.clouds
+ONCE := architecture flink storage.clouds
 PARTS := scala $(SUITES) $(foreach spark,$(filter-out $(NEWEST),$(SPARKS)),$(patsubst %,$(spark)-%,$(filter-out $(ONCE),$(FOLDERS)))) \
   $(FOLDERS:%=$(NEWEST)-%)
 # One or two files of each area, which together take a few minutes.

@@ -16,6 +16,7 @@ PRINT = ("sh", "-c", "echo work; echo '== 7 passed in 1s =='")
 
 # Tests have no name of their own in git.
 IDENTITY = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+IDENTITY |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 FILES = {
     "docs/tested.md": "# Tested\n\n| part | date | commit | passed |\n|---|---|---|---|\n",
     "docs/orc.md": "",
@@ -29,6 +30,9 @@ FILES = {
     "tests/kms/test_vault.py": "",
     "tests/kms/client/test_vault_client.py": "from tests.kms import server\n",
     "tests/kms/server.py": "",
+    "tests/kms/conftest.py": "from tests.kms import served\n",
+    "tests/kms/served.py": "",
+    "tests/data/a.orc": "",
     "tests/orc/test_read.py": "",
     "tests/docs/test_pages.py": "",
     "tests/support/source.py": "from tests.support.rows import row\n",
@@ -93,12 +97,15 @@ def passed(project: Path, commit: str | None = None) -> None:
         ("jvm/core/src/test/DoorSuite.scala", ["scala", "4.3.0-suites"]),
         ("jvm/kms-aws/src/main/Signer.java", ["scala", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
         ("docs/orc.md", ["4.3.0-docs"]),
-        ("tests/orc/test_read.py", ["4.3.0-orc"]),
+        ("tests/orc/test_read.py", ["4.3.0-orc", "4.3.0-docs"]),
         # By way of another helper.
-        ("tests/support/rows.py", ["4.3.0-format"]),
+        ("tests/support/rows.py", ["4.3.0-format", "4.3.0-docs"]),
         ("tests/support/Kms.java", ["4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
-        ("tests/kms/server.py", ["3.5.9-kms", "4.3.0-kms.client"]),
-        ("tests/kms/test_vault.py", ["3.5.9-kms"]),
+        # Of the folder's conftest.py, and of that of the folder above.
+        ("tests/kms/served.py", ["4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
+        ("tests/data/a.orc", ["4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
+        ("tests/kms/server.py", ["4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
+        ("tests/kms/test_vault.py", ["4.3.0-docs", "3.5.9-kms"]),
         ("bench/speed.py", []),
     ],
 )
@@ -120,13 +127,45 @@ def test_a_mend_may_state_what_it_touches_and_then_each_later_one_must(project: 
     mended.write_text("mended")
     # Not committed yet, so it touches everything.
     assert open_parts(project) == list(PARTS)
-    git(project, "commit", "--quiet", "--all", "--message=Mend\n\nWhy.\n\nTouches: *-orc scala")
-    assert open_parts(project) == ["scala", "4.3.0-orc"]
+    git(project, "commit", "--quiet", "--all", "--message=Mend\n\nWhy.\n\nTouches: *-orc,\n  *-kms")
+    suites = ["scala", "4.3.0-suites"]
+    assert open_parts(project) == [*suites, "4.3.0-orc", "3.5.9-kms"]
     mended.write_text("mended twice")
-    git(project, "commit", "--quiet", "--all", "--message=Mend\n\nTouches: *-format")
-    assert open_parts(project) == ["scala", "4.3.0-format", "4.3.0-orc"]
+    git(project, "commit", "--quiet", "--all", "--message=Mend\n\nTouches: 4.3.0-format")
+    assert open_parts(project) == [*suites, "4.3.0-format", "4.3.0-orc", "3.5.9-kms"]
     mended.write_text("mended again")
     git(project, "commit", "--quiet", "--all", "--message=Mend")
+    assert open_parts(project) == list(PARTS)
+
+
+def test_a_mend_that_states_what_is_no_part_touches_all(project: Path) -> None:
+    passed(project)
+    (project / "build.sbt").write_text("mended")
+    git(project, "commit", "--quiet", "--all", "--message=Mend\n\nTouches: *-orc *-ocr")
+    assert open_parts(project) == list(PARTS)
+
+
+def test_a_merge_that_changes_more_than_its_sides_touches_all(project: Path) -> None:
+    git(project, "checkout", "--quiet", "-b", "side")
+    (project / "build.sbt").write_text("side")
+    git(project, "commit", "--quiet", "--all", "--message=Mend\n\nTouches: *-orc")
+    git(project, "checkout", "--quiet", "-")
+    passed(project)
+    (project / "build.sbt").write_text("main")
+    git(project, "commit", "--quiet", "--all", "--message=Mend\n\nTouches: *-orc")
+    # It stops at the conflict.
+    with pytest.raises(subprocess.CalledProcessError):
+        git(project, "merge", "--quiet", "side")
+    (project / "build.sbt").write_text("both")
+    git(project, "commit", "--quiet", "--all", "--message=Merge")
+    assert open_parts(project) == list(PARTS)
+
+
+@pytest.mark.parametrize("name", ["PYTEST_ARGS", "PME_TEST_READER"])
+def test_a_part_with_other_tests_has_no_row(project: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "-k one")
+    refused = part(project, "4.3.0-orc", *PRINT)
+    assert (refused.returncode, refused.stderr) == (2, f"Unset {name}: a row says that the whole part passed.\n")
     assert open_parts(project) == list(PARTS)
 
 
@@ -148,7 +187,7 @@ def test_a_part_that_fails_has_no_row_and_others_keep_theirs(project: Path) -> N
     git(project, "commit", "--quiet", "--all", "--message=Change")
     assert part(project, "4.3.0-orc", "false").returncode == 1
     assert "4.3.0-orc` |" not in (project / "docs" / "tested.md").read_text()
-    assert open_parts(project) == ["4.3.0-orc"]
+    assert open_parts(project) == ["4.3.0-orc", "4.3.0-docs"]
 
 
 def test_what_touches_a_part_is_committed_before_it_runs(project: Path) -> None:

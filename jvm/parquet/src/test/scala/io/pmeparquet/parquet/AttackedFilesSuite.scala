@@ -104,12 +104,12 @@ abstract class AttackedFilesSuite extends WrittenFilesSuite {
         Some(if (isClear && isSafe) failed.getCondition() else s"${failed.getCondition()}, but: $named")
     }
 
-  /** How reading the rows that a filter leaves ends. */
+  /** How reading the rows ends. A filter must keep all of them, and whoever reads a file has to get them all. */
   protected def outcome(
       scope: ReadScope,
       file: Path,
       filter: Option[FilterPredicate] = None
-  ): Option[String] = ending(file)(rows(scope, file, filter))
+  ): Option[String] = ending(file)(assertEquals(rows(scope, file, filter), RowCount.toLong))
 
   /** How the look ends that comes before Spark's own reader: at footer, headers and all indexes, and at no page. */
   protected def firstLook(scope: ReadScope, file: Path): Option[String] =

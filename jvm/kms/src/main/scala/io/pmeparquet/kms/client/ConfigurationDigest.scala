@@ -29,7 +29,7 @@ private[pmeparquet] object ConfigurationDigest {
       val name = setting.getKey
       if (!isSparks(name) && !isLeftOut(name)) settings.put(name, resolved(conf, setting))
     }
-    more.foreach(name => settings.put(name, String.valueOf(conf.get(name))))
+    more.foreach(name => Option(conf.get(name)).foreach(settings.put(name, _)))
     val user = UserGroupInformation.getCurrentUser.toString
     last.get(user -> settings) {
       val texts = settings.asScala.toSeq.sorted.flatMap { case (name, value) => Seq(name, value) }

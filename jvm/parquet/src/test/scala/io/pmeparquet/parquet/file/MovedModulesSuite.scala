@@ -1,9 +1,12 @@
 package io.pmeparquet.parquet.file
 
+import java.io.ByteArrayInputStream
 import java.nio.file.Files
 
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.format.{EncryptionAlgorithm, Util}
 
+import io.pmeparquet.parquet.verify.{FileVerification, Sample}
 import io.pmeparquet.parquet.AttackedFilesSuite
 
 /** Undamaged modules in wrong places, files that are cut, padded or lack a page, and lengths that are forged. */
@@ -34,6 +37,29 @@ class MovedModulesSuite extends AttackedFilesSuite {
     if (!place.isPage) attack(name, content, NotAuthentic).where(place.query)
     // CTR does not bind a page to its place, and under another key it is noise.
     else attack(name, content, if (isCtr(kind)) Read else NotAuthentic).inPages
+
+  for (kind <- kinds.filterNot(isCtr))
+    directory.test(s"each damaged module of all row groups is found where it is: ${title(kind)}") { root =>
+      val file = attacked(root, keys ++ kind)
+      val original = content(file)
+      // An offset index shows where pages are whose headers do not open.
+      val damaged = modules(original).filter(_.kind != "offset index")
+      replace(
+        file,
+        damaged.foldLeft(original) { (made, one) =>
+          val last = one.at + one.size - 1
+          made.updated(last, (made(last) ^ 1).toByte)
+        }
+      )
+      val names = Map("page" -> "data page", "header" -> "data page header", "column index" -> "column index")
+      val expected = damaged.map { one =>
+        val page = if (one.kind.endsWith("index")) None else Some(one.page)
+        (Option(one.group), Option(Columns(one.column)), page, names.get(one.kind))
+      }
+      val found = new FileVerification(readerOf(kind), Sample()).of(version(file), conf, () => ()).findings
+      val places = found.map(one => (one.rowGroup, one.column, one.page, one.module))
+      assertEquals(places.map(_.toString).sorted.toList, expected.map(_.toString).sorted.toList)
+    }
 
   for (kind <- kinds) {
     directory.test(
@@ -92,9 +118,15 @@ class MovedModulesSuite extends AttackedFilesSuite {
         }
         val data = original.take(footerAt(original)).padTo(footerAt(other), 0.toByte).take(footerAt(other))
         val footer = attack("footer", data ++ other.drop(footerAt(other)), NotAuthentic, Damaged)
+        // With this file's id and keys, only the tag of the other footer differs.
+        var stated: Option[EncryptionAlgorithm] = None
+        crypto(original, kind)(crypto => stated = Some(crypto.algorithm))
+        val claiming = crypto(other, kind)(_.algorithm = stated.get)
+        val ofThisId =
+          attack("footer of this id", data ++ claiming.drop(footerAt(other)), NotAuthentic, Damaged)
         // Not detected, as the threat model says: a rollback passes every check.
         val rollback = attack("rollback", other, Read)
-        allEnd(file, readerOf(kind, more: _*))(replayed :+ footer :+ rollback: _*)
+        allEnd(file, readerOf(kind, more: _*))(replayed ++ Seq(footer, ofThisId, rollback): _*)
       }
 
     directory.test(
@@ -146,7 +178,13 @@ class MovedModulesSuite extends AttackedFilesSuite {
         .map(length => attack(s"footer: $length", footerOf(length), Damaged))
       val others = Seq(1, size - 1, size + 1, original.length - 12)
         .map(length => attack(s"footer: $length", footerOf(length), Damaged, NotAuthentic))
-      allEnd(file, readerOf(kind))(lengths ++ huge ++ impossible ++ others: _*)
+      // Behind the crypto metadata, an encrypted footer is a module with a length of its own.
+      val at = footerModuleAt(original, kind)
+      val ofModule = at.toSeq.flatMap { at =>
+        forged(intAt(original, at) + 4)
+          .map(length => attack(s"footer's module: $length", put(original, at, little(length)), Damaged))
+      }
+      allEnd(file, readerOf(kind))(lengths ++ huge ++ impossible ++ others ++ ofModule: _*)
     }
 
     directory.test(s"a query does not read the indexes that it does not need: ${title(kind)}") { root =>
@@ -164,6 +202,15 @@ class MovedModulesSuite extends AttackedFilesSuite {
     }
   }
 
+  /** Where the module of an encrypted footer begins. */
+  private def footerModuleAt(content: Array[Byte], kind: Seq[(String, String)]): Option[Int] =
+    if (isPlain(kind)) None
+    else {
+      val in = new ByteArrayInputStream(footer(content))
+      Util.readFileCryptoMetaData(in)
+      Some(content.length - TailBytes - in.available)
+    }
+
   /** Lengths that somebody wrote before a module of a size. */
   private def forged(size: Int): Seq[Int] =
     Seq(0, 1, 12, 28, -1, Int.MinValue, 0x7ffffff0, Int.MaxValue, size - 4 - 1, size - 4 + 1)
@@ -180,9 +227,12 @@ class MovedModulesSuite extends AttackedFilesSuite {
     def read(file: Path) = outcome(reader(use, "aadPrefix" -> "{file}"), file)
     val copy = new Path(Files.copy(local(file), local(file).resolveSibling("copy.parquet")).toUri)
     assertEquals((read(file), read(copy)), (Read, NotAuthentic))
-    val older = content(file)
-    replace(file, content(attacked(root, keys ++ named, shift = 7)))
+    assertEquals(firstLook(reader(use, "aadPrefix" -> "{file}"), copy), NotAuthentic)
+    val newer = content(attacked(root, keys ++ named, shift = 7))
     // Not detected, as the threat model says: a rollback passes every check.
-    allEnd(file, reader(use, "aadPrefix" -> "{file}"))(attack("older", older, Read))
+    val versions = Seq("newer" -> newer, "older" -> content(file))
+    allEnd(file, reader(use, "aadPrefix" -> "{file}"))(versions.map { case (name, bytes) =>
+      attack(name, bytes, Read)
+    }: _*)
   }
 }

@@ -149,7 +149,7 @@ private[pmeparquet] final class ResolvedOptions private (
   /** Whether the options, the session or Hadoop's configuration name a KMS. */
   def namesKms: Boolean = PmeOptions.kmsOptions.exists(values.find(_).isDefined)
 
-  lazy val kmsSettings: KmsSettings = KmsAccess.settings(configured)
+  def kmsSettings: KmsSettings = KmsAccess.settings(configured)
 
   /** The KMS that the options name. The driver calls it. */
   def openKms(): Kms = KmsAccess.open(kmsSettings, conf)
