@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.support.source import Conf
 
-pytestmark = pytest.mark.rows(2)
+pytestmark = pytest.mark.rows(1)
 
 FIRST = int(os.environ.get("PME_TEST_FIRST_TABLE", "0"))
 # `make test` takes the first of these: 320 cases.
