@@ -117,16 +117,13 @@ class Job:
         assert kms is not None
         assert not isinstance(kms, (str, Mapping))
         self.show(str(pme.rotate(spark, self.path, kms=kms, master_keys={old: new})))
-        self.show(f"copied: {pme.rekey(spark, self.path, f'{self.path}-copy', self.enc, kms=kms)}")
-        rotate = call("pme_rotate", self.path, options=kms.options(), master_keys={new: old})
-        if self.name not in FULL:
-            self.show(str(spark.sql(f"EXPLAIN EXTENDED SELECT * FROM {rotate}").collect()))
-            return
         self.show(str(pme.key_usage(spark, self.path, kms=kms).collect()))
+        rotate = call("pme_rotate", self.path, options=kms.options(), master_keys={new: old})
         usage = call("pme_key_usage", self.path, options=kms.options())
-        for function in (rotate, usage):
+        for function in (rotate, usage) if self.name in FULL else (rotate,):
             for statement in (f"EXPLAIN EXTENDED SELECT * FROM {function}", f"SELECT * FROM {function}"):
                 self.show("\n".join(str(row) for row in spark.sql(statement).collect()))
+        self.show(f"copied: {pme.rekey(spark, self.path, f'{self.path}-copy', self.enc, kms=kms)}")
 
     def fail(self, wrong: dict[str, str], literal: dict[str, str]) -> None:
         """Fail in the ways that put a secret near an error message."""
