@@ -37,6 +37,9 @@ val warnings = Seq("-deprecation", "-feature", "-unchecked", "-Xlint:_", "-Xfata
 val testedElsewhere =
   if (sys.env.contains("PME_TEST_ALL")) Nil else Seq(scalafmtCheckAll := {}, Test / test := {})
 
+/** For suites that end before the optimizing compiler would pay. */
+val briefJvm = Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
 def common(scala: String, source: String) = Seq(
   scalaVersion := scala,
   Compile / scalaSource := (ThisBuild / baseDirectory).value / "jvm" / source / "src" / "main" / "scala",
@@ -118,6 +121,7 @@ def kms(scala: String, suffix: String, core: Project) = module("kms", scala, suf
 def parquetModule(scala: String, suffix: String, core: Project, kms: Project) =
   module("parquet", scala, suffix)
     .dependsOn(core % "provided->compile;test->test", kms % "provided->compile;test->test")
+    .settings(Test / javaOptions ++= briefJvm)
     .settings(libraryDependencies ++= parquetAndHadoop ++ codecs)
 
 def snapshotModule(scala: String, suffix: String, core: Project, kms: Project, parquet: Project) =
@@ -209,10 +213,10 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       }.taskValue,
       Compile / packageBin / mappings ++=
         layers.map(_ / Compile / packageBin / mappings).join.value.flatten,
-      // One session serves all suites of a run. They end before the optimizing compiler would pay, and most of what they
-      // make is short-lived: in a small young generation, a tenth of their time would go to collecting it.
-      Test / javaOptions ++= openedToSpark ++ Seq("-Xms2g", "-Xmx2g", "-Xmn1g", "-XX:MetaspaceSize=400m") ++
-        Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m"),
+      // One session serves all suites of a run. Most of what they make is short-lived: in a small young generation, a tenth
+      // of their time would go to collecting it.
+      Test / javaOptions ++= openedToSpark ++ briefJvm ++
+        Seq("-Xms2g", "-Xmx2g", "-Xmn1g", "-XX:MetaspaceSize=400m", "-XX:ReservedCodeCacheSize=240m"),
       // The tests of most suites take turns between two Sparks (SparkSuite).
       Test / javaOptions ++= sys.env
         .get("PME_TEST_TURNS")
