@@ -8,7 +8,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 
-import io.pmeparquet.{LastValue, Sha256}
+import io.pmeparquet.{RecentValues, Sha256}
 
 /** Digests of Hadoop configurations, by which those with the same keys are recognized. */
 private[pmeparquet] object ConfigurationDigest {
@@ -37,8 +37,9 @@ private[pmeparquet] object ConfigurationDigest {
     }
   }
 
-  // The reads of a query have the same settings, two thousand of them.
-  private val last = new LastValue[(String, util.Map[String, String]), String]
+  // The reads of a query have the same settings, two thousand of them, which are quicker to compare than to hash. The last
+  // ones, which may contain secrets, are kept until others are asked for.
+  private val last = new RecentValues[(String, util.Map[String, String]), String](1, Long.MaxValue)
 
   // With the settings that its value refers to in their places. Few values refer to any, and looking one up is slow.
   private def resolved(conf: Configuration, setting: util.Map.Entry[String, String]) =

@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{LastValue, Sha256}
+import io.pmeparquet.{RecentValues, Sha256}
 import io.pmeparquet.spark.options.Asker
 import io.pmeparquet.spark.session.{SparkAccess, SparkVersions}
 import io.pmeparquet.spark.snapshot.SessionSnapshots
@@ -93,5 +93,5 @@ private[spark] object ReaderIdentity {
   private val OfHive = "hive."
   private val Length = 11
   private val salt = Sha256.hex(new SecureRandom().generateSeed(16))
-  private val ofHadoop = new LastValue[util.Map[String, String], String]
+  private val ofHadoop = new RecentValues[util.Map[String, String], String](1, Long.MaxValue)
 }
