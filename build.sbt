@@ -213,8 +213,8 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       }.taskValue,
       Compile / packageBin / mappings ++=
         layers.map(_ / Compile / packageBin / mappings).join.value.flatten,
-      // One session serves all suites of a run. Most of what they make is short-lived: in a small young generation, a tenth
-      // of their time would go to collecting it.
+      // One session serves all suites of a run. Most of what they make is short-lived: in a small young generation, five to
+      // ten per cent of their time went to collecting it.
       Test / javaOptions ++= openedToSpark ++ briefJvm ++
         Seq("-Xms2g", "-Xmx2g", "-Xmn1g", "-XX:MetaspaceSize=400m", "-XX:ReservedCodeCacheSize=240m"),
       // The tests of most suites take turns between two Sparks (SparkSuite).

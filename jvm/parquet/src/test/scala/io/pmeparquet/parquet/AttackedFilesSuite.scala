@@ -140,12 +140,7 @@ abstract class AttackedFilesSuite extends WrittenFilesSuite {
   }
 
   protected def modules(content: Array[Byte]): Seq[Module] = {
-    val end = footerAt(content)
-    val frames = Iterator
-      .iterate(4)(at => at + 4 + intAt(content, at))
-      .takeWhile(_ < end)
-      .map(at => (at, 4 + intAt(content, at)))
-      .toList
+    val frames = framesOf(content)
     val names =
       (for {
         group <- 0 until Groups
@@ -173,8 +168,6 @@ abstract class AttackedFilesSuite extends WrittenFilesSuite {
   protected val SignatureBytes = 28
   protected def intAt(content: Array[Byte], at: Int): Int =
     ByteBuffer.wrap(content).order(ByteOrder.LITTLE_ENDIAN).getInt(at)
-  protected def little(number: Int): Array[Byte] =
-    ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(number).array
   protected def footerAt(content: Array[Byte]): Int =
     content.length - TailBytes - intAt(content, content.length - TailBytes)
   protected def footer(content: Array[Byte]): Array[Byte] =

@@ -1,6 +1,7 @@
 package io.pmeparquet.parquet
 
 import java.lang.ref.Reference
+import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.{Files, Path => LocalPath, Paths}
 import java.util.Base64
 
@@ -13,6 +14,7 @@ import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import io.pmeparquet.{PmeException, Secret}
+import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.material.MaterialFile
@@ -108,6 +110,40 @@ abstract class WrittenFilesSuite extends FunSuite {
         .sum
     finally split.close()
   }
+
+  /** Where each module before the footer begins, and its size with its length. */
+  protected def framesOf(bytes: Array[Byte]): Seq[(Int, Int)] = {
+    val end = bytes.length - 2 * ModuleFrame.LengthBytes
+    val footer = end - ModuleFrame.lengthAt(bytes, end)
+    Iterator
+      .iterate(4)(at => at + ModuleFrame.LengthBytes + ModuleFrame.lengthAt(bytes, at))
+      .takeWhile(_ < footer)
+      .map(at => at -> (ModuleFrame.LengthBytes + ModuleFrame.lengthAt(bytes, at)))
+      .toList
+  }
+
+  protected def little(number: Int): Array[Byte] =
+    ByteBuffer.allocate(4).order(ByteOrder.LITTLE_ENDIAN).putInt(number).array
+
+  /** Lengths that somebody wrote in place of a module's. */
+  protected def forged(length: Int): Seq[Int] =
+    Seq(0, 1, 12, 28, -1, Int.MinValue, 0x7ffffff0, Int.MaxValue, length - 1, length + 1)
+
+  /** How reading a forged length may end: a possible one may be that of another module. */
+  protected def ofForged(length: Int): Seq[String] =
+    Seq("PME_DAMAGED_FILE") ++ Seq("PME_NOT_AUTHENTIC").filter(_ => length > 0)
+
+  /** How a footer may end whose bits are altered: some are those of a length, of the algorithm, or of a key's name. */
+  protected val ofAlteredFooter: Set[String] = Set(
+    "PME_NOT_AUTHENTIC",
+    "PME_DAMAGED_FILE",
+    "PME_KEY_METADATA",
+    "PME_KEY_NOT_FOUND",
+    "PME_ALGORITHM",
+    "PME_AAD_PREFIX",
+    "PME_PLAINTEXT_FILE",
+    "PME_NO_KEY"
+  )
 
   /** Flips one bit of a file while a step runs. */
   protected def bent[A](file: Path, place: Int)(step: => A): A = {

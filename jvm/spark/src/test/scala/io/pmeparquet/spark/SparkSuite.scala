@@ -48,6 +48,7 @@ abstract class SparkSuite extends FunSuite with Refusals {
     if (test.tags(SparkSuite.Newest)) 0 else Math.floorMod(MurmurHash3.stringHash(test.name), 2)
 
   protected def isSpark4: Boolean = !spark.version.startsWith("3.")
+  protected def assumeSpark4(): Unit = assume(isSpark4, "Spark 3.5 lacks what this test uses")
 
   /** A test that is skipped when it is its turn would run nowhere. */
   override def assume(condition: Boolean, clue: => Any)(implicit place: Location): Unit = {

@@ -17,20 +17,6 @@ class AttackedFootersSuite extends AttackedFilesSuite {
   private val KeyMetadata = Option("PME_KEY_METADATA")
   private val Plaintext = Option("PME_PLAINTEXT_FILE")
 
-  /** How a footer may end whose bits are altered: some are those of a length, of the algorithm, or of a key's name. */
-  private val ofFooters =
-    Seq(
-      "DAMAGED_FILE",
-      "KEY_METADATA",
-      "KEY_NOT_FOUND",
-      "ALGORITHM",
-      "AAD_PREFIX",
-      "PLAINTEXT_FILE",
-      "NO_KEY",
-      "NOT_AUTHENTIC"
-    )
-      .map(name => Option(s"PME_$name"))
-
   /** The algorithm that is stated, with parts of its AAD. */
   private def stated(
       isCtr: Boolean,
@@ -172,7 +158,11 @@ class AttackedFootersSuite extends AttackedFilesSuite {
       val places = footerAt(original) until original.length - TailBytes - SignatureBytes by 20
       allEnd(file, readerOf(kind))(
         places.map(at =>
-          attack(s"byte $at", original.updated(at, (original(at) ^ 1).toByte), ofFooters: _*)
+          attack(
+            s"byte $at",
+            original.updated(at, (original(at) ^ 1).toByte),
+            ofAlteredFooter.toSeq.map(Option(_)): _*
+          )
         ): _*
       )
     }

@@ -109,17 +109,6 @@ class FileVerificationSuite extends WrittenFilesSuite {
   private def verified(file: Path, sample: Sample = Sample()) =
     new FileVerification(reader(use), sample).of(version(file), conf, () => ())
 
-  /** Where each module before the footer begins, and its size. */
-  private def framesOf(bytes: Array[Byte]): Seq[(Int, Int)] = {
-    val end = bytes.length - 2 * ModuleFrame.LengthBytes
-    val footer = end - ModuleFrame.lengthAt(bytes, end)
-    Iterator
-      .iterate(4)(at => at + ModuleFrame.LengthBytes + ModuleFrame.lengthAt(bytes, at))
-      .takeWhile(_ < footer)
-      .map(at => at -> (ModuleFrame.LengthBytes + ModuleFrame.lengthAt(bytes, at)))
-      .toList
-  }
-
   private def places(found: Seq[Finding]) =
     found.map(one => (one.column, one.page, one.module, one.condition))
 

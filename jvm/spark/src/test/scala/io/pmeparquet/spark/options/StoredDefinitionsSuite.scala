@@ -226,7 +226,7 @@ class StoredDefinitionsSuite extends SparkSuite with EachSpark {
   // SQL of Spark 3.5 gives a relation no options, and has no functions in SQL.
   private def inSpark4(name: String)(block: => Any): Unit =
     test(name) {
-      assume(isSpark4)
+      assumeSpark4()
       writeFiles()
       create()
       block

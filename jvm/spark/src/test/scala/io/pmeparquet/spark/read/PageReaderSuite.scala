@@ -395,7 +395,7 @@ class PageReaderSuite extends PairSuite {
   }
 
   test("variants are read".tag(SparkSuite.Newest)) {
-    assume(isSpark4)
+    assumeSpark4()
     save(spark.range(60).selectExpr("id", """parse_json(format_string('{"a": [%d], "b": "x"}', id)) AS v"""))
     for (_ <- twice) {
       assertRead(rowsOf(Seq("id > 40"), Seq("id", "to_json(v) AS t")), 19)
@@ -404,7 +404,7 @@ class PageReaderSuite extends PairSuite {
   }
 
   test("collations are compared".tag(SparkSuite.Newest)) {
-    assume(isSpark4)
+    assumeSpark4()
     save(
       spark
         .range(0, 100, 1, 1)

@@ -116,7 +116,7 @@ class TypesSuite extends PairSuite {
   }
 
   test("variants read back".tag(SparkSuite.Newest)) {
-    assume(isSpark4)
+    assumeSpark4()
     val frame =
       spark.range(5).selectExpr("id", """parse_json(format_string('{"a": [%d, null], "b": "x"}', id)) AS v""")
     Seq(ours, theirs).foreach(_.write(frame))
@@ -126,7 +126,7 @@ class TypesSuite extends PairSuite {
   }
 
   test("collated strings are compared by their collation".tag(SparkSuite.Newest)) {
-    assume(isSpark4)
+    assumeSpark4()
     val frame = spark.sql("SELECT 'Straße' COLLATE UTF8_LCASE AS s")
     assertEquals(same(written(frame)(_).where("s = 'STRASSE' OR s = 'straße'")).size, 1)
   }

@@ -403,7 +403,7 @@ class SkippedFilesSuite extends SealedSuite {
   }
 
   test("a column whose type differs between files, or is wider in the reader, loses no row".tag(Newest)) {
-    assume(isSpark4)
+    assumeSpark4()
     save(numbers(0, 10, files = 1).selectExpr("id", "CAST(id AS INT) AS n", "CAST(id AS FLOAT) AS x"))
     save(numbers(10, 10, files = 1).selectExpr("id", "id + 5000000000 AS n", "CAST(id AS DOUBLE) AS x"))
     seal(indexes = minMax("id", "n", "x"))
@@ -503,7 +503,7 @@ class SkippedFilesSuite extends SealedSuite {
   }
 
   test("strings with a collation lose no row".tag(Newest)) {
-    assume(isSpark4)
+    assumeSpark4()
     val word = "concat(IF(id < 10, 'a', 'B'), id)"
     val collated = s"CAST($word AS STRING COLLATE UTF8_LCASE) AS word"
     save(numbers().selectExpr("id", collated, "concat('A', id) AS plain", s"$word AS other"))
