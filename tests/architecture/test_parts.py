@@ -58,8 +58,10 @@ def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(committed: Path, tmp_path: Path) -> Path:
-    """Return a repository of this test's own."""
+def project(committed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a repository of this test's own, of which all tests run, whichever run now."""
+    for name in ("PYTEST_ARGS", "PME_TEST_READER", "PME_TEST_HERE"):
+        monkeypatch.delenv(name, raising=False)
     return shutil.copytree(committed, tmp_path / "project")
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 import pme_parquet as pme
+from tests.support import needs
 from tests.support.expect import assert_no_secret, assert_remedy
 from tests.support.files.writers import SCHEMA, rows
 from tests.support.interop.modes import GCM
@@ -33,7 +33,7 @@ NOT_AUTHENTIC, DAMAGED, UNSUPPORTED = "PME_NOT_AUTHENTIC", "PME_DAMAGED_FILE", "
 SLOW_SECONDS = 60.0
 
 # `make test-all` reads every altered file, other runs only a fraction.
-EVERY_ATTACK = bool(os.environ.get("PME_TEST_ALL"))
+EVERY_ATTACK = needs.ALL
 SAMPLE = 4
 THREADS = 4
 

@@ -16,6 +16,7 @@ import pytest
 
 from tests.attacks.probe import READERS, THREADS, Probe
 from tests.attacks.rounds import EncryptedOnly, Original, Round, round_of
+from tests.support import needs
 from tests.support.files.anatomy import Anatomy
 from tests.support.files.writers import KINDS, written
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEED = int(os.environ.get("PME_FUZZ_SEED", "1"))
-SECONDS = float(os.environ.get("PME_FUZZ_SECONDS", "60" if os.environ.get("PME_TEST_ALL") else "5"))
+SECONDS = float(os.environ.get("PME_FUZZ_SECONDS", "60" if needs.ALL else "5"))
 FIRST = int(os.environ.get("PME_FUZZ_FIRST", "0"))
 
 # A read that hangs must not hang the run; the probe reports reads that take over ten seconds.

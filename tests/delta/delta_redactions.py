@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 from typing import Any
 
 from tests.delta.delta_tables import CANARY, Job
+from tests.support import needs
 
 PREDICATES = "spark.datasource.pme-parquet.deltaPredicates"
-ALL = bool(os.environ.get("PME_TEST_ALL"))
 TABLES = {"redacted_marked": ", 'delta.enableDeletionVectors' = 'true', 'delta.enableChangeDataFeed' = 'true'"}
-if ALL:
+if needs.ALL:
     TABLES["redacted"] = ", 'delta.enableDeletionVectors' = 'false'"
 
 

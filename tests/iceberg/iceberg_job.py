@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 import pme_parquet as pme
 from tests.iceberg import iceberg_more
 from tests.iceberg.iceberg_tables import Job, Looked
-from tests.support import metastore
+from tests.support import metastore, needs
 from tests.support.kms.counting import KMS, Log, jar
 from tests.support.processes import print_result
 from tests.support.session import EXTENSION, ROOT, SPARK_VERSION, VERSION, builder, session_settings, without_processes
@@ -296,7 +296,7 @@ def main() -> None:
     for step in (refused, maintained, formats, ignored):
         step(job)
     # This takes a while.
-    if os.environ.get("PME_TEST_ALL"):
+    if needs.ALL:
         iceberg_more.operated(job, ENCRYPTED, BY_VECTORS)
     job.spark.stop()
     print_result(Result(job.done, job.looked, calls, turned))

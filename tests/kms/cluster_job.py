@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import sys
 import time
 import urllib.request
@@ -18,6 +17,7 @@ import pme_parquet as pme
 from tests.kms.access import read, rows
 from tests.kms.heaps import HeapSearch
 from tests.kms.ui import UI, UI_OF_EXECUTORS, UI_OF_QUERIES
+from tests.support import needs
 from tests.support.expect import DONE, condition, save
 from tests.support.kms.clients import Client
 from tests.support.kms.cluster_places import KEYS_VARIABLE, TOKEN_VARIABLE, ClusterResult, Places, Step
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 FILES = 16
 # Columns with keys of their own, and files. `make test-all` has them all.
-ALL = bool(os.environ.get("PME_TEST_ALL"))
-TABLES = [(columns, files) for columns in (3, 40) for files in ((1, FILES, 200) if ALL else (FILES,))]
+TABLES = [(columns, files) for columns in (3, 40) for files in ((1, FILES, 200) if needs.ALL else (FILES,))]
 WAYS = [(scan, reader) for scan in ("v1", "v2") for reader in ("pages", "spark")]
 PAUSE = 500
 

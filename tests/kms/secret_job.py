@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import sys
 import urllib.request
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 import pme_parquet as pme
 from tests.kms.aws import ELSEWHERE
 from tests.kms.ui import UI, UI_OF_QUERIES
+from tests.support import needs
 from tests.support.expect import DONE
 from tests.support.frames import call, people
 from tests.support.logs import everything
@@ -35,7 +35,7 @@ MINUTE = 60
 # A literal secret in place of a reference.
 LITERAL = "aGVsbG8taHVudGVyMi1rZXk="
 # Of all KMSs but one, `make test` tries what has to do with the KMS, and `make test-all` everything.
-FULL = ("by_keystore", "by_static", "by_vault") if os.environ.get("PME_TEST_ALL") else ("by_keystore",)
+FULL = ("by_keystore", "by_static", "by_vault") if needs.ALL else ("by_keystore",)
 
 
 def session(work: Path) -> SparkSession:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support import encrypted_orc as orc
+from tests.support import needs
 from tests.support.expect import innermost_condition, outcome
 from tests.support.kms.cluster_places import Places
 from tests.support.kms.counting import Log, jar
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EXECUTORS = 4
-FILES = 200 if os.environ.get("PME_TEST_ALL") else 24
+FILES = 200 if needs.ALL else 24
 ROWS = 2 * FILES
 MEMORY = 512
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
 from tests.orc.migrating import Keys, write
+from tests.support import needs
 from tests.support.canary import data_files
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-PARTITIONS, FILES, ROWS = (100, 10, 20_000) if os.environ.get("PME_TEST_ALL") else (8, 5, 800)
+PARTITIONS, FILES, ROWS = (100, 10, 20_000) if needs.ALL else (8, 5, 800)
 
 
 def test_many_files_in_many_partitions(spark: SparkSession, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from pme_parquet._orc.tail import MAX_FOOTER_BYTES
 from pme_parquet._orc.wire import MAX_VALUES, MalformedError, UnknownError
 from tests.orc import made
 from tests.orc.tails import LONG, STRUCT, ZLIB, chunk, footer, framed, key, mask, message, type_of, variant, wide
-from tests.support import mutated_job
+from tests.support import mutated_job, needs
 from tests.support.files import mutations
 from tests.support.processes import of_json
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SEED = int(os.environ.get("PME_FUZZ_SEED", "1"))
-ROUNDS = 10_000 if os.environ.get("PME_TEST_ALL") else 600
+ROUNDS = 10_000 if needs.ALL else 600
 MEBIBYTES = 300
 SECONDS = 60
 OTHER = json.dumps(

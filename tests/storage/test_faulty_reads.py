@@ -5,7 +5,6 @@ A clean read shows how many requests it makes. A fault is at one of them, or at 
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 pytestmark = needs.s3a
 
 # Of the files that a listing may lack, `make test` tries one.
-MOST = None if os.environ.get("PME_TEST_ALL") else 1
+MOST = None if needs.ALL else 1
 POINTS = (2, 0, 1, 3)
 FAULTS = ("cut", "silent", "busy", "gone", "lost")
 PATIENCE = {"connection.timeout": "500ms", "connection.request.timeout": "500ms"}

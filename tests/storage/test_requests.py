@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ SEALED = Counter(LIST=1)
 FILES = 12
 # Under `make test-all` only: the files are made on the local disk, and put into the store as they are.
 MANY = 1_000
-WRITTEN = MANY if os.environ.get("PME_TEST_ALL") else FILES
+WRITTEN = MANY if needs.ALL else FILES
 QUERIES: dict[str, Callable[[DataFrame], object]] = {
     "scan": lambda frame: frame.collect(),
     "projection": lambda frame: frame.select("seven").collect(),

@@ -78,6 +78,8 @@ def _decoded(kind: Any, found: Any) -> Any:
         assert found.keys() == kinds.keys(), f"{kind}: {sorted(found.keys() ^ kinds.keys())}"
         return origin(**{name: _decoded(kinds[name], value) for name, value in found.items()})
     if origin is dict:
+        # JSON has no other keys.
+        assert of[0] is str, kind
         return {name: _decoded(of[1], value) for name, value in found.items()}
     if origin in {list, tuple}:
         each = of if origin is tuple and ... not in of else repeat(of[0], len(found))

@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 VERSION = "0.1.0"
 TEST_KMS = "io.pmeparquet.testkit.TestKms"
 
-# Without the optimizing compiler the JVM keeps 48 MB for code, and thousands of generated classes do not fit. In a
-# small young generation, a tenth of the time would go to collecting what is short-lived.
+# Without the optimizing compiler the JVM keeps 48 MB for code, and thousands of generated classes do not fit. Most of
+# what a test makes is short-lived, which costs least to collect in a large young generation.
 JAVA_OPTIONS = f"{archive.OPTIONS} -XX:ReservedCodeCacheSize=240m"
 DRIVER_OPTIONS = f"{JAVA_OPTIONS} -Xmn800m -XX:MetaspaceSize=300m"
 
