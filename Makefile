@@ -14,8 +14,11 @@ BETWEEN := $(filter-out $(NEWEST),4.0.5 4.1.4 4.2.1)
 
 REQUIREMENTS := python/requirements
 PACKAGES := build lint demo test docs
-# Python compiles what it imports, which is a small part of what is installed.
+# Python compiles what it imports, which is a small part of what is installed, and keeps that for the next process.
 INSTALL := pip install --quiet --no-compile
+unexport PYTHONDONTWRITEBYTECODE
+# The pip of an old Python takes three times as long to find what it installs.
+PIP := pip install --quiet --requirement $(REQUIREMENTS)/pip.txt
 JVM_SOURCES := build.sbt .scalafmt.conf $(shell find jvm project -type f -not -path '*/target/*' -not -path '*/src/test/*')
 PYTHON_SOURCES := python/pyproject.toml python/README.md $(shell find python/src -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.css' \))
 WHEEL := target/wheel/pme_parquet-$(VERSION)-py3-none-any.whl
@@ -45,12 +48,17 @@ QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_end_to_end.py
   python/test_options.py rekey/test_tables.py report/test_content.py rotation/test_files.py verify/test_tables.py)
 # Names the Spark of an environment to the suites of jvm/spark.
 on_spark = PME_TEST_SPARK_4_0="$$$$(echo $(1)/lib/python3*/site-packages/pyspark/jars)"
+in_turns = PME_TEST_TURNS=1 PME_TEST_SPARK_4_0="$$(echo .venv/lib/python3*/site-packages/pyspark/jars)"
 tested_on = $(1)/.wheel $(1)/spark.jsa
 python_of = $(if $(filter $(NEWEST),$(1)),.venv,.venvs/pyspark-$(1))
 
 .DEFAULT_GOAL := help
 # Only the set-up of `make test` runs side by side: its steps wait for a registry, for files and for sbt.
-ifndef SIDE_BY_SIDE
+ifdef SIDE_BY_SIDE
+SBT_OF_JARS = $(in_turns) scripts/sbt-until $(JARS)
+AFTER_JARS = $(SCALA_TESTS)
+else
+SBT_OF_JARS = scripts/sbt
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
@@ -74,7 +82,6 @@ demo-told:
 
 # `test-scala`, `lint` and `docs` run beside the tests, so what they install is there before.
 test:
-	@$(MAKE) --no-print-directory --jobs=3 SIDE_BY_SIDE=1 ready-to-test
 	scripts/test-side-by-side $(OLDEST) $(NEWEST) $(PYTEST_ARGS)
 
 ready-to-test: $(call tested_on,.venvs/pyspark-$(OLDEST)) $(call tested_on,.venv) $(ACCP_WHEEL)
@@ -127,7 +134,7 @@ format: .venv/.ready
 	.venv/bin/ruff format --config python/pyproject.toml $(LINTED)
 
 test-scala: | .venv/.ready
-	PME_TEST_TURNS=1 PME_TEST_SPARK_4_0="$$(echo .venv/lib/python3*/site-packages/pyspark/jars)" scripts/sbt $(SCALA_TESTS)
+	$(in_turns) scripts/sbt $(SCALA_TESTS)
 
 # Lines and branches of python/src that the tests reach: COVERED=tests/plan names some of them.
 coverage: $(call tested_on,.venv) $(ACCP_WHEEL)
@@ -178,11 +185,11 @@ target/jars/hudi/.all: $(JARS)
 	touch $@
 
 # One start of sbt for all. It publishes in both layouts that `spark-submit --packages` can resolve from: Ivy's in
-# target/ivy, Maven's in target/maven.
+# target/ivy, Maven's in target/maven. In `make test` it then goes on to the Scala tests: a start costs half a minute.
+$(JARS): export SBT_OPTS = -Dsbt.ivy.home=$(CURDIR)/target/ivy
 $(JARS): $(JVM_SOURCES) scripts/sbt scripts/fetch-sbt | .venv/.pyspark
 	rm -rf target/jars target/ivy/local target/maven
-	SBT_OPTS="-Dsbt.ivy.home=$(CURDIR)/target/ivy" scripts/sbt "all jars publishLocal publish"
-	touch $@
+	$(SBT_OF_JARS) "all jars publishLocal publish" built $(AFTER_JARS)
 
 $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
 	rm -rf python/src/pme_parquet/jars target/wheel/pme_parquet-*
@@ -204,6 +211,7 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 .venv/.pyspark:
 	@command -v java >/dev/null || { echo "JDK 17 is needed: there is no java on PATH." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
+	.venv/bin/$(PIP)
 	@scripts/step "installing PySpark $(NEWEST)" .venv/bin/$(INSTALL) pyspark==$(NEWEST)
 	touch $@
 
@@ -224,9 +232,13 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 	.venv/bin/$(INSTALL) --force-reinstall --no-deps target/demo-wheel/*.whl
 	touch $@
 
-.venvs/pyspark-%/.ready: $(REQUIREMENTS)/test.txt $(REQUIREMENTS)/demo.txt
+# Another PySpark, and what has programs of its own. All else is found in .venv, where .venv/.ready puts it.
+.venvs/pyspark-%/.ready: $(REQUIREMENTS)/demo.txt
 	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/$(PIP)
 	$(@D)/bin/$(INSTALL) pyspark==$* -r $<
+	echo 'import site, sys; site.addsitedir(f"{sys.prefix}/../../.venv/lib/python3.{sys.version_info[1]}/site-packages")' \
+	  >$$(echo $(@D)/lib/python3*/site-packages)/shared.pth
 	touch $@
 
 .venv/.bench: $(REQUIREMENTS)/bench.txt .venv/.wheel

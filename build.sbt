@@ -546,6 +546,8 @@ lazy val jars =
     "Copies the connector jars to target/jars; KMS clients, the test kit, a Hadoop KMS, HDFS, S3A, Iceberg, Delta, ORC's tools and Amazon's provider to folders there"
   )
 
+lazy val built = taskKey[Unit]("Marks that all that `make build` makes is there, for make")
+
 lazy val demoJar =
   taskKey[Unit]("Copies the connector that `make demo` needs to target/demo-jar")
 
@@ -626,6 +628,7 @@ lazy val root = (project in file("."))
       tools.foreach(jar => IO.copyFile(jar, target / "orc-tools" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
     },
+    built := IO.touch(baseDirectory.value / "target" / "jars" / ".built"),
     demoJar := {
       val jar = (spark40_213 / Compile / packageBin).value
       IO.copyFile(jar, baseDirectory.value / "target" / "demo-jar" / jar.getName)

@@ -27,7 +27,7 @@ from tests.support.processes import of_json
 from tests.support.session import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.rows(3)
 
@@ -125,7 +125,8 @@ def bombs(most: int) -> dict[str, bytes]:
     """Return footers of this length that try to become large, slow or deep."""
     rows = thrift.write_struct([thrift.Field(3, thrift.I64, 1)])[:-1]
     elements = most - 100
-    small = b"".join(thrift.write_struct(column(f"{n:x}".encode())) for n in range(60_000))[: most - 100]
+    columns = min(60_000, most)
+    small = b"".join(thrift.write_struct(column(f"{n:x}".encode())) for n in range(columns))[: most - 100]
     return {
         **{
             f"skipped {name}": long_list(15, kind[0], bytes(elements) if name != "bool" else b"\1" * elements, elements)
@@ -153,18 +154,19 @@ def test_footers_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
     assert outcome.mebibytes < MEBIBYTES
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"{" + b",".join(b'"%x":""' % n for n in range(400_000))[: MAX_FILE_BYTES - 2] + b"}",
-        b'{"footerKey":' + b"[" * (MAX_FILE_BYTES - 20),
-        b'{"footerKey":' + b"1" * (MAX_FILE_BYTES - 20) + b"}",
-        b'{"footerKey":"' + b"\\u0041" * ((MAX_FILE_BYTES - 20) // 6) + b'"}',
-        b'{"a":{' + b",".join(b'"%x":{}' % n for n in range(350_000))[: MAX_FILE_BYTES - 20] + b"}}",
-    ],
-    ids=["entries", "deep", "number", "escapes", "objects"],
-)
-def test_key_material_that_would_take_much_memory(tmp_path: Path, content: bytes) -> None:
+# Made when they are used: these texts are long, and every process collects this test.
+LONG_MATERIAL: dict[str, Callable[[], bytes]] = {
+    "entries": lambda: b"{" + b",".join(b'"%x":""' % n for n in range(400_000))[: MAX_FILE_BYTES - 2] + b"}",
+    "deep": lambda: b'{"footerKey":' + b"[" * (MAX_FILE_BYTES - 20),
+    "number": lambda: b'{"footerKey":' + b"1" * (MAX_FILE_BYTES - 20) + b"}",
+    "escapes": lambda: b'{"footerKey":"' + b"\\u0041" * ((MAX_FILE_BYTES - 20) // 6) + b'"}',
+    "objects": lambda: b'{"a":{' + b",".join(b'"%x":{}' % n for n in range(350_000))[: MAX_FILE_BYTES - 20] + b"}}",
+}
+
+
+@pytest.mark.parametrize("name", LONG_MATERIAL)
+def test_key_material_that_would_take_much_memory(tmp_path: Path, name: str) -> None:
+    content = LONG_MATERIAL[name]()
     assert len(content) <= MAX_FILE_BYTES
     outcome = looked_at(tmp_path, iter([Original(encrypted(reference("footerKey")), content)]))
     assert outcome.findings == 1
