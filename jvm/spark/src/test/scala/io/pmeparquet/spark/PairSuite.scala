@@ -41,8 +41,9 @@ abstract class PairSuite extends SparkSuite {
     val expected = job(theirs)
     val found = job(ours)
     assertEquals(found.schema, expected.schema)
-    assertEquals(rows(found), rows(expected))
-    rows(expected)
+    val all = rows(expected)
+    assertEquals(rows(found), all)
+    all
   }
 
   /** The rows, or what failed. */

@@ -40,10 +40,11 @@ class PushDownSuite extends PairSuite with EachSpark {
       "address.zip >= 18" -> "GreaterThanOrEqual(address.zip,18)",
       "salary < 4.5" -> "LessThan(salary,4.5"
     )
+    val tables = Seq(ours, theirs).map(source => source -> source.read()).toMap
     for ((condition, pushed) <- conditions) {
-      assert(same(_.read().where(condition)).nonEmpty)
-      assertHas(theirs.read().where(condition), pushed)
-      assertHas(ours.read().where(condition), pushed)
+      val asked = tables.map { case (source, table) => source -> table.where(condition) }
+      assert(same(asked).nonEmpty)
+      asked.values.foreach(assertHas(_, pushed))
     }
     set(Map("spark.sql.parquet.filterPushdown" -> "false"))
     assertEquals(same(_.read().where("id = 3")).size, 1)
