@@ -6,9 +6,11 @@ import java.nio.ByteOrder.LITTLE_ENDIAN
 
 import scala.collection.JavaConverters._
 
+import org.apache.commons.io.FileUtils
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.parquet.copy.Copied
+import io.pmeparquet.spark.SparkSuite
 
 /** Tests that copy and encrypt tables: a plaintext one of two partitions, with page indexes and Bloom filters. */
 abstract class PlainTableSuite extends WatchedTableSuite {
@@ -32,10 +34,18 @@ abstract class PlainTableSuite extends WatchedTableSuite {
 
   protected def halves: DataFrame = people.selectExpr("*", "id % 2 AS half")
 
-  protected def plain(): Path = {
+  /** Written once for the suite. */
+  private lazy val kept: Path = {
     val indexed = Map("parquet.page.row.count.limit" -> "10", "parquet.bloom.filter.enabled#ssn" -> "true")
-    halves.write.options(indexed).partitionBy("half").parquet(s"$directory/plain")
-    directory.resolve("plain")
+    val made = Files.createTempDirectory(SparkSuite.scratch, "plain").resolve("table")
+    halves.write.options(indexed).partitionBy("half").parquet(made.toString)
+    made
+  }
+
+  protected def plain(): Path = {
+    val path = directory.resolve("plain")
+    FileUtils.copyDirectory(kept.toFile, path.toFile)
+    path
   }
 
   protected def copy(source: Any, to: Any, write: Map[String, String], read: (String, String)*): Copied =

@@ -1,10 +1,12 @@
 package io.pmeparquet.spark.admin
 
-import java.nio.file.{Files, Path}
+import java.nio.file.{Files, Path, Paths}
 import java.util.Base64
 
+import scala.collection.mutable
 import scala.util.Try
 
+import org.apache.commons.io.FileUtils
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.spark.{AlteredFile, SparkSuite}
@@ -22,21 +24,35 @@ abstract class WatchedTableSuite extends SparkSuite {
     WatchedKms.reset()
   }
 
+  /** Tables of the suite by their options, with the keys that the KMS wrapped for them, and as it wrapped them. */
+  private val made = mutable.Map.empty[Seq[(String, String)], (Path, Seq[String], Seq[String])]
+
   /** Two files with the rows of `people`. What the KMS did for them is forgotten, except for the keys it wrapped. */
   protected def written(more: (String, String)*): Seq[Path] = {
-    write(people.repartition(2), watched ++ protection ++ more)
-    WatchedKms.calls.clear()
+    def make() = {
+      val place = Files.createTempDirectory(SparkSuite.scratch, "written").resolve("table")
+      write(people.repartition(2), watched ++ protection ++ more, place.toString)
+      (place, WatchedKms.keys.toList, WatchedKms.wrapped.toList)
+    }
+    assertEquals(WatchedKms.wrapped.toSeq, Nil)
+    val (table, keys, wrapped) = made.getOrElseUpdate(more, make())
+    FileUtils.copyDirectory(table.toFile, Paths.get(target).toFile)
+    WatchedKms.reset()
+    WatchedKms.keys ++= keys
+    WatchedKms.wrapped ++= wrapped
     files()
   }
 
   protected def load(path: String = target, more: Map[String, String] = Map.empty): DataFrame =
     reader(watched ++ more).load(path)
 
+  private lazy val everyone = rows(people)
+
   /** Fails unless everybody without these master keys reads all rows. */
   protected def readWithout(lacking: Iterable[String], more: (String, String)*): Unit = {
     val before = WatchedKms.lacks
     WatchedKms.lacks = lacking.toSet
-    try assertEquals(rows(load(more = more.toMap)), rows(people))
+    try assertEquals(rows(load(more = more.toMap)), everyone)
     finally WatchedKms.lacks = before
   }
 
