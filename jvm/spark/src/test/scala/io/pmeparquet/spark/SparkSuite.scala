@@ -31,6 +31,9 @@ abstract class SparkSuite extends FunSuite with Refusals {
   /** A place in the directory, with nothing there yet. */
   protected def target: String = directory.resolve("table").toString
 
+  /** Whether all combinations run, in `make test-all`. In `make test` some tests run those with each value once. */
+  protected val isWhole: Boolean = sys.env.contains("PME_TEST_ALL")
+
   /** A busy machine is no failure. */
   override def munitTimeout: Duration = Duration(10, "min")
 
