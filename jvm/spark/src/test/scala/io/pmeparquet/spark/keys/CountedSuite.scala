@@ -22,10 +22,14 @@ abstract class CountedSuite extends SparkSuite {
 
   protected val perFile = 2
 
+  /** The rows of this many files, in one partition. */
+  protected def content(columns: Int, files: Int): DataFrame = spark
+    .range(0, files.toLong * perFile, 1, 1)
+    .selectExpr("id" +: (0 until columns).map(at => s"concat('c$at-', id) AS c$at"): _*)
+
   /** What is written to this many files. */
   protected def wide(columns: Int, files: Int): DataFrame = {
-    val ids = spark.range(0, files.toLong * perFile, 1, 1)
-    val made = ids.selectExpr("id" +: (0 until columns).map(at => s"concat('c$at-', id) AS c$at"): _*)
+    val made = content(columns, files)
     if (files > 1) made.repartition(files) else made
   }
 

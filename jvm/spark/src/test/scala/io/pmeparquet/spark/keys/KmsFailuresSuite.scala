@@ -33,7 +33,7 @@ class KmsFailuresSuite extends CountedSuite {
     test(s"columns with granted keys are read next to a refused one: ${nameOf(way)}") {
       val user = KeyGuard().deny("k1")
       val frame = reader(user.options ++ way).load(twenty)
-      val others = rows(wide(3, 20).select("id", "c0", "c2"))
+      val others = rows(content(3, 20).select("id", "c0", "c2"))
       assertEquals(rows(frame.select("id", "c0", "c2")), others)
       assertEquals(user.unwraps, Map("footer" -> 1, "k0" -> 1, "k2" -> 1))
       atMostOnce(user.unwraps) {
@@ -69,7 +69,7 @@ class KmsFailuresSuite extends CountedSuite {
       user.left = 0
       atMostOnce(user.unwraps)(refused(KmsUnavailable, ".parquet")(frame.collect()))
       // Another user does not learn of it.
-      assertEquals(rows(reader(other.options ++ way).load(twenty)), rows(wide(3, 20)))
+      assertEquals(rows(reader(other.options ++ way).load(twenty)), rows(content(3, 20)))
     }
   }
 
@@ -82,7 +82,7 @@ class KmsFailuresSuite extends CountedSuite {
       // Two tasks ask for the keys of four modules at the same time.
       val asked = user.unwraps.values.sum
       assert(asked > 5 && asked <= 5 + 2 * 2 * 4, user.unwraps)
-      assertEquals(rows(known(KeyGuard(), path, way)), rows(wide(3, 20)))
+      assertEquals(rows(known(KeyGuard(), path, way)), rows(content(3, 20)))
     }
 
   test("a key that the KMS no longer has is asked for once, and takes its columns and no others") {
@@ -90,7 +90,7 @@ class KmsFailuresSuite extends CountedSuite {
       val user = KeyGuard()
       user.failing = Map("k1" -> (() => new IllegalArgumentException("no such key")))
       val frame = reader(user.options ++ way).load(twenty)
-      assertEquals(rows(frame.select("id", "c0", "c2")), rows(wide(3, 20).select("id", "c0", "c2")))
+      assertEquals(rows(frame.select("id", "c0", "c2")), rows(content(3, 20).select("id", "c0", "c2")))
       atMostOnce(user.unwraps) {
         for (_ <- 1 to 3) refused(KeyNotFound, "'k1'", "c1", ".parquet")(frame.select("c1").collect())
       }
@@ -158,7 +158,7 @@ class KmsFailuresSuite extends CountedSuite {
     user.left = 4
     write(wide(3, 1), user.options ++ encrypting(3) + ("maxRecordsPerFile" -> "1"))
     assertEquals(user.wraps, each(3))
-    assertEquals(rows(reader(kms).load(target)), rows(wide(3, 1)))
+    assertEquals(rows(reader(kms).load(target)), rows(content(3, 1)))
   }
 
   test("a stream whose KMS goes stops, and goes on where it was") {
@@ -178,6 +178,6 @@ class KmsFailuresSuite extends CountedSuite {
     assertEquals(user.wraps, Map("footer" -> 2))
     user.left = Int.MaxValue
     run(stream(), 2, target)
-    assertEquals(rows(reader(kms).load(target)), rows(wide(3, 1).union(wide(3, 2))))
+    assertEquals(rows(reader(kms).load(target)), rows(content(3, 1).union(wide(3, 2))))
   }
 }
