@@ -60,10 +60,12 @@ class QueryStatisticsSuite extends SealedSuite {
       .map(_.subgroups.filter(_ != null).mkString)
       .toSeq
 
-  private def adaptively(block: => Unit): Unit = for (adaptive <- Seq("true", "false")) {
-    set(Map("spark.sql.adaptive.enabled" -> adaptive))
-    block
-  }
+  /** With adaptive execution and without it; in `make test`, with a turn in one of these ways. */
+  private def adaptively(turn: Option[Int] = None)(block: => Unit): Unit =
+    for ((adaptive, at) <- Seq("true", "false").zipWithIndex if isWhole || turn.forall(_ == at)) {
+      set(Map("spark.sql.adaptive.enabled" -> adaptive))
+      block
+    }
 
   private val byId = Seq("minMax id 3")
 
@@ -130,7 +132,7 @@ class QueryStatisticsSuite extends SealedSuite {
     spark.range(4).selectExpr("id AS part", "id + 10 AS code").write.parquet(target)
     spark.read.parquet(target).createOrReplaceTempView("codes")
     load(partitioned).createOrReplaceTempView("parts")
-    adaptively {
+    adaptively() {
       val frame = spark.sql(
         "SELECT /*+ BROADCAST(codes) */ parts.id FROM parts JOIN codes USING (part) WHERE code = 12 AND id < 5"
       )
@@ -164,9 +166,9 @@ class QueryStatisticsSuite extends SealedSuite {
     val joined = "SELECT /*+ MERGE(b) */ a.id FROM (SELECT id FROM numbers WHERE id < 5) a " +
       "JOIN (SELECT id FROM numbers WHERE id < 5) b ON a.id = b.id"
     set(Map("spark.sql.autoBroadcastJoinThreshold" -> "-1"))
-    for (how <- scans) {
+    for ((how, turn) <- scans.zipWithIndex) {
       load(table, how).createOrReplaceTempView("numbers")
-      adaptively {
+      adaptively(Some(turn)) {
         val frame = spark.sql(joined)
         assertEquals(ids(frame), range(5))
         frame.collect()
@@ -189,9 +191,9 @@ class QueryStatisticsSuite extends SealedSuite {
 
   test("the result of a subquery skips files".tag(SparkSuite.Newest)) {
     spark.sql("SELECT * FROM VALUES (15L), (3L) AS t(x)").createOrReplaceTempView("wanted")
-    for (how <- scans) {
+    for ((how, turn) <- scans.zipWithIndex) {
       load(table, how).createOrReplaceTempView("numbers")
-      adaptively {
+      adaptively(Some(1 - turn)) {
         val frame = spark.sql("SELECT id FROM numbers WHERE id = (SELECT max(x) FROM wanted)")
         assertEquals(rows(frame), Seq("[15]"))
         frame.collect()

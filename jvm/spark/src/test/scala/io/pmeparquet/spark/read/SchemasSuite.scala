@@ -96,6 +96,8 @@ class SchemasSuite extends PairSuite {
   }
 
   test("a thousand columns are read") {
+    // Compiling code for them takes most of the time.
+    set(Map("spark.sql.codegen.factoryMode" -> "NO_CODEGEN"))
     val frame = spark.range(0, 3, 1, 1).selectExpr((0 until 1000).map(at => s"id + $at AS c$at"): _*)
     assertEquals(same(written(frame)).size, 3)
   }
@@ -119,11 +121,15 @@ class SchemasSuite extends PairSuite {
       )
     Seq(ours, theirs).foreach(_.write(frame))
     assertEquals(ours.read().schema, theirs.read().schema)
-    for (name <- names; scan <- Seq("auto", "v2"))
+    val selected = names.flatMap(name => Seq(s"`$name`", s"`s $name`.`$name`"))
+    for (scan <- Seq("auto", "v2"))
       assertEquals(
-        same(_.read("scan" -> scan).where(s"`$name` > 1").select(s"`$name`", s"`s $name`.`$name`")),
-        Seq("[2,2]", "[3,3]", "[4,4]"),
-        name
+        same(
+          _.read("scan" -> scan)
+            .where(names.map(name => s"`$name` > 1").mkString(" AND "))
+            .selectExpr(selected: _*)
+        ),
+        Seq(2, 3, 4).map(id => selected.map(_ => id).mkString("[", ",", "]"))
       )
   }
 
@@ -160,18 +166,19 @@ class SchemasSuite extends PairSuite {
         )
         statements.foreach(text => spark.sql(text.replace("{t}", source.table)))
       }
-      for (vectorized <- Seq("true", "false")) {
+      for ((vectorized, turn) <- Seq("true", "false").zipWithIndex) {
         set(Map("spark.sql.parquet.enableVectorizedReader" -> vectorized))
         assertEquals(same(source => spark.table(source.table)).size, 4)
         val asked = Seq("min(extra)", "max(level)", "count(extra)", "count(word)", "max(word)")
         assertEquals(same(source => spark.table(source.table).selectExpr(asked: _*)), Seq("[5,8,3,4,x]"))
         for (
-          (condition, count) <- Seq(
+          ((condition, count), at) <- Seq(
             "extra = 5" -> 2,
             "extra IS NULL" -> 1,
             "extra > 5" -> 1,
             "word = 'none'" -> 3
-          )
+          ).zipWithIndex
+          if isWhole || at % 2 == turn
         )
           assertEquals(same(source => spark.table(source.table).where(condition)).size, count, condition)
       }

@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.read
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.types.{IntegerType, MetadataBuilder, StringType, StructType}
 import org.apache.spark.sql.DataFrame
 
@@ -55,10 +57,11 @@ class StructNullsSuite extends PairSuite {
       "IF(id % 2 = 0, NULL, named_struct('a', true, 'z', 'z')) AS closed"
     )
 
-  override def beforeEach(context: BeforeEach): Unit = {
-    super.beforeEach(context)
+  /** Where both tables are, which no test changes. */
+  private lazy val written: Map[Source, String] = {
     ours.write(frame, encrypted)
     theirs.write(frame)
+    Seq(ours, theirs).map(source => source -> source.path).toMap
   }
 
   private val denied = KeyGuard().deny("pii").options.toSeq :+ ("reader" -> "pages")
@@ -67,15 +70,19 @@ class StructNullsSuite extends PairSuite {
   private def tables(schema: Option[String], more: (String, String)*): (DataFrame, DataFrame) = both {
     source =>
       val reader = if (source == ours) source.reader(denied ++ more: _*) else source.reader()
-      schema.fold(reader)(reader.schema).load(source.path)
+      schema.fold(reader)(reader.schema).load(written(source))
   }
+
+  /** What Spark's own source reads: no scan and no mask changes it. */
+  private val known = mutable.Map.empty[(Option[String], Seq[String]), Seq[String]]
 
   private def sameOf(tables: (DataFrame, DataFrame))(query: DataFrame => DataFrame): Unit =
     assertEquals(rows(query(tables._1)), rows(query(tables._2)))
 
-  // Rows with masks are read as others are, and masks must not reach where a struct is NULL.
+  // Rows with masks are read as others are, and masks must not reach where a struct is NULL. In `make test`, there are
+  // three of these tests, and each query is in two of them.
   for (
-    (scan, vectorized, masks) <- Seq(
+    ((scan, vectorized, masks), number) <- Seq(
       ("v1", "true", "error"),
       ("v2", "false", "null"),
       ("v1", "true", "null"),
@@ -83,16 +90,22 @@ class StructNullsSuite extends PairSuite {
       ("v1", "false", "error"),
       ("v2", "false", "error"),
       ("v2", "true", "null")
-    ).take(if (sys.env.contains("PME_TEST_ALL")) 7 else 3)
+    ).take(if (isWhole) 7 else 3).zipWithIndex
   )
     test(s"a query of no value of a struct needs no denied key: $scan, $vectorized, $masks") {
       set(Map("spark.sql.parquet.enableVectorizedReader" -> vectorized))
-      for ((schema, selected) <- queries)
+      def some[A](all: Seq[A]) = all.zipWithIndex.collect {
+        case (one, at) if isWhole || at % 3 != number => one
+      }
+      def sameAsKnown(schema: Option[String], of: Seq[String])(query: DataFrame => DataFrame): Unit = {
+        val (found, plain) = tables(schema, "scan" -> scan, "deniedColumns" -> masks)
+        assertEquals(rows(query(found)), known.getOrElseUpdate(schema -> of, rows(query(plain))))
+      }
+      for ((schema, selected) <- some(queries))
         // Before Spark 4.1, its own reader of rows fails on a map of structs without a field in the file.
         if (spark.version >= "4.1" || vectorized == "true" || !schema.exists(_.contains("m MAP")))
-          sameOf(tables(schema, "scan" -> scan, "deniedColumns" -> masks))(_.selectExpr(selected: _*))
-      for (condition <- filters)
-        sameOf(tables(None, "scan" -> scan, "deniedColumns" -> masks))(_.where(condition).select("id"))
+          sameAsKnown(schema, selected)(_.selectExpr(selected: _*))
+      for (condition <- some(filters)) sameAsKnown(None, Seq(condition))(_.where(condition).select("id"))
     }
 
   test("columns that the query does select are read as ever") {
@@ -116,7 +129,7 @@ class StructNullsSuite extends PairSuite {
   }
 
   test("with its key each column gives the same answer") {
-    val pair = both(_.read("reader" -> "pages"))
+    val pair = both(source => source.reader("reader" -> "pages").load(written(source)))
     for (selected <- Seq(Seq("id", "closed IS NULL"), Seq("count(closed)", "count(s)"), Seq("*")))
       sameOf(pair)(_.selectExpr(selected: _*))
     // A scan that reads one column of a struct does not replace another one of the same table.

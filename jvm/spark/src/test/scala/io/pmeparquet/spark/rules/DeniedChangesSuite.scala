@@ -98,13 +98,16 @@ class DeniedChangesSuite extends GuardedSuite {
     statement.replace("%target", table)
   }
 
+  /** In turn, so that each kind has some of each statement's clauses, with each scan. */
+  private def isAsked(row: Int, kind: String) = isWhole || (row % 4 < 2) == (kind == "rows")
+
   private val ways =
     for ((kind, at) <- Seq("rows", "groups").zipWithIndex) yield (kind, (row: Int) => scans((row + at) % 2))
 
   for ((kind, scan) <- ways)
     test(s"a change that looks at a refused column is refused, and changes nothing: $kind") {
       val table = made(kind)
-      for (((name, statement), row) <- looking.zipWithIndex) {
+      for (((name, statement), row) <- looking.zipWithIndex if isAsked(row, kind)) {
         refused(KeyDenied, "'pii'", "condition", "deniedPredicates=null") {
           spark.sql(over(statement, table, "scan" -> scan(row)))
         }
