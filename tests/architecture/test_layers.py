@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,9 +42,15 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
+@cache
+def unplanted(tree: Path, section: str) -> str:
+    """Return what the check says of the tree as it was copied."""
+    return check("--project", str(tree), section)[1]
+
+
 def planted(tree: Path, section: str, files: dict[str, str]) -> str:
     """Return the problems that the check finds with these files and not without them."""
-    _, before = check("--project", str(tree), section)
+    before = unplanted(tree, section)
     for name, text in files.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text(text)
