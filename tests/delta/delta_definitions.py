@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tests.delta.delta_tables import CANARY, SILENT, Job, collected, new_table, without_factory
+from tests.support import needs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,11 +24,11 @@ DEFAULTS = "'delta.feature.allowColumnDefaults' = 'supported'"
 def partitions(job: Job) -> None:
     """Partition tables by protected columns."""
     made = partial(new_table, job)
-    for name, sql in {
-        "created": f"{COLUMNS} USING delta PARTITIONED BY (ssn) {KEYS}, {SILENT})",
-        "selected": f"USING delta PARTITIONED BY (SSN) {KEYS}, {SILENT}) AS SELECT 1L AS id, 'x' AS ssn",
-    }.items():
-        job.note(f"partition {name}", f"CREATE TABLE {made(name)} {sql}")
+    by_column = f"{COLUMNS} USING delta PARTITIONED BY (SSN) {KEYS}, {SILENT})"
+    job.note("partition created", f"CREATE TABLE {made('created')} {by_column}")
+    if needs.ALL:
+        by_query = f"USING delta PARTITIONED BY (SSN) {KEYS}, {SILENT}) AS SELECT 1L AS id, 'x' AS ssn"
+        job.note("partition selected", f"CREATE TABLE {made('selected')} {by_query}")
     table = made("partitioned")
     job.sql(f"CREATE TABLE {table} (id LONG, ssn STRING, day STRING) USING delta PARTITIONED BY (ssn)")
     job.note("partition altered", f"ALTER TABLE {table} SET TBLPROPERTIES {ONLY_KEYS}, {SILENT})")
@@ -50,13 +51,16 @@ def statistics(job: Job) -> None:
     for name, more in {"created": "", "named": f", {SHOWN}"}.items():
         job.sql(f"CREATE TABLE {made(name)} {COLUMNS} USING delta {KEYS}{more})")
         job.note(f"statistics {name}", f"INSERT INTO {made(name)} VALUES (1, '{CANARY}')")
-    job.note("statistics select", f"CREATE TABLE {made('loud')} USING delta {KEYS}) AS SELECT 1L AS id, 'x' AS ssn")
+    if needs.ALL:
+        by_query = f"USING delta {KEYS}) AS SELECT 1L AS id, 'x' AS ssn"
+        job.note("statistics select", f"CREATE TABLE {made('loud')} {by_query}")
     table = made("late_keys")
     job.sql(f"CREATE TABLE {table} (id LONG, ssn STRING) USING delta")
     job.sql(f"INSERT INTO {table} VALUES (1, 'x')")
     job.note("late_keys", f"ALTER TABLE {table} SET TBLPROPERTIES {ONLY_KEYS})")
     job.note("statistics insert", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
-    job.note("statistics optimize", f"OPTIMIZE {table} ZORDER BY (id)")
+    if needs.ALL:
+        job.note("statistics optimize", f"OPTIMIZE {table} ZORDER BY (id)")
     rows = job.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
     job.attempt("statistics save", partial(saved, rows, place / "late_keys"))
     job.note("mended", f"ALTER TABLE {table} SET TBLPROPERTIES ({SILENT})")
@@ -64,6 +68,8 @@ def statistics(job: Job) -> None:
     job.note("mended optimize", f"OPTIMIZE {table} ZORDER BY (id)")
     job.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('delta.dataSkippingStatsColumns')")
     job.note("statistics unset", f"INSERT INTO {table} VALUES (1, '{CANARY}')")
+    if not needs.ALL:
+        return
     at_once = made("at_once")
     job.sql(f"CREATE TABLE {at_once} {COLUMNS} USING delta")
     job.note(
@@ -82,10 +88,6 @@ def frames(job: Job) -> None:
     job.attempt("statistics session", partial(saved, rows, place / "loud"))
     job.attempt("partition save", lambda: saved(rows, place / "loud", by=["ssn"], indexed="0"))
     job.attempt("saved silently", lambda: saved(rows, place / "saved", indexed="1"))
-    read = own.readStream.format("rate-micro-batch").option("rowsPerBatch", "2").load()
-    stream = read.selectExpr("value AS id", "'x' AS ssn").writeStream.format("delta")
-    stream = stream.option("checkpointLocation", str(job.work / "loud-stream")).trigger(once=True)
-    job.attempt("statistics stream", lambda: stream.start(str(place / "loud")).awaitTermination())
     framed = "CREATE TABLE {} USING delta OPTIONS ('parquet.encryption.footer.key' = 'footer') AS SELECT 1L AS id"
     # Options of a frame, which Delta does not pass on.
     rows = job.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn")
@@ -94,6 +96,12 @@ def frames(job: Job) -> None:
     job.attempt("frame options", lambda: write.save(str(place / "loud")))
     job.attempt("frame options of a table", lambda: write.saveAsTable("framed"))
     job.attempt("frame options in SQL", partial(job.sql, framed.format(new_table(job, "loud"))))
+    if not needs.ALL:
+        return
+    read = own.readStream.format("rate-micro-batch").option("rowsPerBatch", "2").load()
+    stream = read.selectExpr("value AS id", "'x' AS ssn").writeStream.format("delta")
+    stream = stream.option("checkpointLocation", str(job.work / "loud-stream")).trigger(once=True)
+    job.attempt("statistics stream", lambda: stream.start(str(place / "loud")).awaitTermination())
     append = job.spark.sql("SELECT 1L AS id, 'a' AS ssn, true AS sick, 'x' AS name").writeTo(job.table("appended"))
     job.attempt("frame options appended", append.options(**options).append)
 
@@ -128,9 +136,10 @@ def definitions(job: Job) -> None:
     job.note(
         "new_default create", f"CREATE TABLE {made('default')} {columns} USING delta {KEYS}, {SILENT}, {DEFAULTS})"
     )
-    later = KEYS.replace("pii: ssn", "pii: ssn, note") + f", 'delta.dataSkippingNumIndexedCols' = '0', {DEFAULTS})"
-    job.sql(f"CREATE TABLE {made('added')} {COLUMNS} USING delta {later}")
-    job.note("new_default added", f"ALTER TABLE {made('added')} ADD COLUMN note STRING DEFAULT '{CANARY}'")
+    if needs.ALL:
+        later = KEYS.replace("pii: ssn", "pii: ssn, note") + f", 'delta.dataSkippingNumIndexedCols' = '0', {DEFAULTS})"
+        job.sql(f"CREATE TABLE {made('added')} {COLUMNS} USING delta {later}")
+        job.note("new_default added", f"ALTER TABLE {made('added')} ADD COLUMN note STRING DEFAULT '{CANARY}'")
     uniform = made("uniform")
     job.sql(
         f"CREATE TABLE {uniform} (id LONG) USING delta TBLPROPERTIES ('parquet.encryption.uniform.key' = 'pii', "
@@ -180,7 +189,8 @@ def tags(job: Job) -> None:
     insert = f"INSERT INTO {table} VALUES (6, 'a')"
     job.note("tags unlisted", insert)
     job.note("tags_read", f"CREATE TEMP VIEW tagged AS SELECT * FROM {table}")
-    for name, listed in {"prefix": "team.*", "no_prefix": "fs.own, team.*", "listed": "team.*, fs.owner"}.items():
+    prefix = {"prefix": "team.*"} if needs.ALL else {}
+    for name, listed in (prefix | {"no_prefix": "fs.own, team.*", "listed": "team.*, fs.owner"}).items():
         job.spark.conf.set(setting, listed)
         job.note(f"tags {name}", insert)
     other_case = setting.replace("deltaProperties", "DELTAPROPERTIES")
@@ -189,7 +199,7 @@ def tags(job: Job) -> None:
     job.spark.conf.unset(other_case)
     job.spark.conf.set(setting, "parquet.*,pme-parquet.*")
     job.note("tags ours", f"INSERT INTO {made('factory')} VALUES (1, 'a')")
-    for name, wrong in {"all": "*", "start": "*.owner", "empty": "team.*,"}.items():
+    for name, wrong in ({"all": "*"} | ({"start": "*.owner", "empty": "team.*,"} if needs.ALL else {})).items():
         job.spark.conf.set(setting, wrong)
         job.note(f"tags_wrong {name}", insert)
     job.spark.conf.unset(setting)
