@@ -1,58 +1,71 @@
 """`pme-parquet keys`: its output and its exit codes (0 success, 2 wrong use, 3 the KMS refused)."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from tests.support.commands import run
+from tests.support.session import QUICK
 
 COMMAND = [sys.executable, "-c", "from pme_parquet.cli import main; main()"]
 PASSWORD = "swordfish-41"
 
 
-def _run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PME_KEYSTORE_PASSWORD": PASSWORD} | variables
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, env=environment)
+@pytest.fixture(autouse=True)
+def password(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set the password of the keystores, whose keys are derived quickly."""
+    monkeypatch.setenv("PME_KEYSTORE_PASSWORD", PASSWORD)
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", QUICK)
+
+
+def test_a_process_ends_with_the_exit_code_of_its_command(tmp_path: Path) -> None:
+    for arguments, code in ((["keys", "create", str(tmp_path / "keys.p12"), "footer"], 0), (["keys", "no-command"], 2)):
+        done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == code, done.stderr
 
 
 def test_keys_are_created_added_and_listed_as_json(tmp_path: Path) -> None:
     path = str(tmp_path / "keys.p12")
-    assert _run("keys", "create", path, "footer", "pii").returncode == 0
-    added = _run("keys", "add", path, "pay", "--bits", "128", "--json")
-    assert json.loads(added.stdout) == {"keystore": path, "type": "PKCS12", "keys": ["footer", "pay", "pii"]}
-    listed = _run("keys", "list", path, "--json")
-    assert (listed.returncode, listed.stdout) == (0, added.stdout)
+    assert run("keys", "create", path, "footer", "pii").code == 0
+    added = run("keys", "add", path, "pay", "--bits", "128", "--json")
+    assert json.loads(added.out) == {"keystore": path, "type": "PKCS12", "keys": ["footer", "pay", "pii"]}
+    listed = run("keys", "list", path, "--json")
+    assert (listed.code, listed.out) == (0, added.out)
 
 
 def test_a_listing_for_people_has_one_key_per_line(tmp_path: Path) -> None:
     path = str(tmp_path / "keys.p12")
-    created = _run("keys", "create", path, "footer", "pii")
-    assert created.stdout.splitlines() == [f"{path} (PKCS12)", "footer", "pii"]
+    created = run("keys", "create", path, "footer", "pii")
+    assert created.out.splitlines() == [f"{path} (PKCS12)", "footer", "pii"]
 
 
 def test_wrong_use_exits_with_2_and_says_why(tmp_path: Path) -> None:
     path = str(tmp_path / "keys.p12")
-    assert _run("keys", "create", path, "footer").returncode == 0
-    again = _run("keys", "create", path, "footer")
-    assert (again.returncode, again.stdout) == (2, "")
-    assert again.stderr.startswith("[PME_BAD_OPTION]")
-    assert _run("keys", "no-such-command").returncode == 2
+    assert run("keys", "create", path, "footer").code == 0
+    again = run("keys", "create", path, "footer")
+    assert (again.code, again.out) == (2, "")
+    assert again.err.startswith("[PME_BAD_OPTION]")
+    assert run("keys", "no-such-command").code == 2
 
 
 def test_a_password_on_the_command_line_exits_with_2_and_is_not_repeated(tmp_path: Path) -> None:
-    done = _run("keys", "create", str(tmp_path / "k.p12"), "footer", "--password", PASSWORD)
-    assert done.returncode == 2
-    assert "PME_SECRET_IN_OPTION" in done.stderr
-    assert PASSWORD not in done.stdout + done.stderr
+    done = run("keys", "create", str(tmp_path / "k.p12"), "footer", "--password", PASSWORD)
+    assert done.code == 2
+    assert "PME_SECRET_IN_OPTION" in done.err
+    assert PASSWORD not in done.out + done.err
 
 
-def test_a_refused_password_exits_with_3(tmp_path: Path) -> None:
+def test_a_refused_password_exits_with_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tmp_path / "keys.p12")
-    assert _run("keys", "create", path, "footer").returncode == 0
-    refused = _run("keys", "list", path, PME_KEYSTORE_PASSWORD="another-one")
-    assert refused.returncode == 3
-    assert refused.stderr.startswith("[PME_KMS_UNAVAILABLE]")
+    assert run("keys", "create", path, "footer").code == 0
+    monkeypatch.setenv("PME_KEYSTORE_PASSWORD", "another-one")
+    refused = run("keys", "list", path)
+    assert refused.code == 3
+    assert refused.err.startswith("[PME_KMS_UNAVAILABLE]")
 
 
 def test_a_missing_keystore_exits_with_3(tmp_path: Path) -> None:
-    assert _run("keys", "list", str(tmp_path / "none.p12")).returncode == 3
+    assert run("keys", "list", str(tmp_path / "none.p12")).code == 3
