@@ -31,7 +31,8 @@ KEPT = "kept"
 GONE = {"v1-pages": {}, "v2-pages": {"scan": "v2"}, "v1-spark": {"reader": "spark"}}
 WRITTEN = "written"
 MASTERS = "masters"
-# The next sweep, at most ten seconds later, removes expired keys.
+# The next sweep, at most ten seconds later, removes expired keys. A look before it would find them.
+SWEEP = 11
 PATIENCE = 90
 PAUSE = 2
 
@@ -68,6 +69,7 @@ class HeapSearch:
         jvm: Any = self.spark._jvm
         driver = str(jvm.java.lang.ProcessHandle.current().pid())
         deadline = time.monotonic() + PATIENCE
+        time.sleep(SWEEP)
         while True:
             found = Heaps(self._look([driver], keys), self._look(executors, keys))
             left = sum(some[name] for some in (found.driver, found.executors) for name in (*GONE, WRITTEN))
