@@ -14,6 +14,7 @@ from tests.support.metastore import Outcome, Statements
 from tests.support.processes import picked
 from tests.support.session import (
     EXTENSION,
+    INTERPRETED,
     ROOT,
     SPARK_VERSION,
     builder,
@@ -53,6 +54,7 @@ def session(work: Path, more: Mapping[str, str] | None = None, beside: Iterable[
             "spark.hadoop.pme-parquet.kms.static.keys": f"file:{keys}",
             f"spark.hadoop.{FOOTER_KEY_NAME}": "footer",
             "spark.databricks.delta.snapshotPartitions": "1",
+            **INTERPRETED,
             # Otherwise Spark plans a change of four rows anew after each stage. `make test-all` lets it.
             "spark.sql.adaptive.enabled": str(needs.ALL).lower(),
             # VACUUM lists files in as many tasks.

@@ -77,6 +77,7 @@ def test_statements_and_time_travel_return_the_rows(ran: Ran) -> None:
 
 def test_nothing_is_readable_of_a_table_in_hive_s_catalog(encrypting: Ran) -> None:
     looked = encrypting.looked
+    assert encrypting.done["avro"].rows == ["(10,)"]
     for table in ("people", "ctas", "avro"):
         assert looked[table].readable == []
         found = encrypting.check(f"db.db/{table}")
@@ -114,7 +115,7 @@ def test_a_session_without_the_key_neither_reads_nor_writes(encrypting: Ran) -> 
         "without": ("IllegalArgumentException", "encryption.kms-impl"),
     }
     for name, (condition, text) in expected.items():
-        for what in ("reads", "writes"):
+        for what in ("reads", "writes") if name in iceberg_job.WRITERS else ("reads",):
             found = encrypting.done[f"{name} {what}"]
             assert (found.condition, text in found.message) == (condition, True), (name, what, found)
     assert encrypting.done["lacking creates"].condition == "PME_KEY_NOT_FOUND"
@@ -131,6 +132,7 @@ def test_the_key_is_named_on_creation_in_version_3_and_stays(encrypting: Ran) ->
         assert text in encrypting.done[step].message, step
 
 
+@needs.test_all
 def test_what_procedures_write_in_plaintext_is_found(encrypting: Ran) -> None:
     done, looked = encrypting.done, encrypting.looked
     assert looked["kept"].readable == []
@@ -145,9 +147,9 @@ def test_what_procedures_write_in_plaintext_is_found(encrypting: Ran) -> None:
     assert kinds(found) & with_keys == (with_keys if plain else set())
 
 
-def test_files_of_other_formats_are_encrypted_or_not_written(encrypting: Ran) -> None:
+@needs.test_all
+def test_orc_is_not_written_and_deletion_vectors_are_encrypted(encrypting: Ran) -> None:
     done, looked = encrypting.done, encrypting.looked
-    assert done["avro"].rows == ["(10,)"]
     assert done["orc"].rows == ["(0,)"]
     assert done["orc written"].message == "Native ORC encryption is not supported"
     # Nothing of ORC was written: its failed write leaves no file that a search could find readable.

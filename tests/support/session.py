@@ -27,6 +27,14 @@ TEST_KMS = "io.pmeparquet.testkit.TestKms"
 JAVA_OPTIONS = f"{archive.OPTIONS} -XX:ReservedCodeCacheSize=240m"
 DRIVER_OPTIONS = f"{JAVA_OPTIONS} -Xmn800m -XX:MetaspaceSize=300m"
 
+# For jobs of many small statements, which take a fraction of the time if Spark does not compile them. `make test-all`
+# compiles: only then does Spark's own Parquet source read in batches.
+COMPILED = bool(os.environ.get("PME_TEST_ALL"))
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": str(COMPILED).lower(),
+    "spark.sql.codegen.factoryMode": "FALLBACK" if COMPILED else "NO_CODEGEN",
+}
+
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
 # A keystore derives keys from its password, which is slow on purpose, and thousands of queries open one.
