@@ -36,6 +36,8 @@ MINUTE = 60
 LITERAL = "aGVsbG8taHVudGVyMi1rZXk="
 # Of all KMSs but one, `make test` tries what has to do with the KMS, and `make test-all` everything.
 FULL = ("by_keystore", "by_static", "by_vault") if needs.ALL else ("by_keystore",)
+# Those that also rotate, copy and fail. `make test` only writes and reads with static keys.
+JOBS = ("by_keystore", "by_vault", "by_aws", *(("by_static",) if needs.ALL else ()))
 
 
 def session(work: Path) -> SparkSession:
@@ -175,8 +177,9 @@ def main(work: Path) -> None:
         by_keystore.look_after("footer", "pay")
         by_keystore.fail({"kms.keystore.password": "env:PME_WRONG_PASSWORD"}, {"kms.keystore.password": LITERAL})
         by_static.run()
-        by_static.look_after("pii", "pay")
-        by_static.fail({"kms.static.keys": f"file:{work / 'wrong.keys'}"}, {"kms.static.keys": f"footer={LITERAL}"})
+        if by_static.name in JOBS:
+            by_static.look_after("pii", "pay")
+            by_static.fail({"kms.static.keys": f"file:{work / 'wrong.keys'}"}, {"kms.static.keys": f"footer={LITERAL}"})
         by_vault.run()
         by_vault.look_after("v-pii", "v-pay")
         by_vault.fail({"kms.vault.secretId": f"file:{work / 'wrong-id.keys'}"}, {"kms.vault.secretId": LITERAL})

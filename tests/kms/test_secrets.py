@@ -17,7 +17,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.kms.aws import REGION, USER
-from tests.kms.secret_job import FULL, LITERAL
+from tests.kms.secret_job import FULL, JOBS, LITERAL
 from tests.kms.transit_key import TransitKey
 from tests.kms.transit_server import TransitServer
 from tests.kms.ui import UI
@@ -43,7 +43,6 @@ AWS_SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "aws-secret-of-the-job-4e8b",
     "AWS_SESSION_TOKEN": "aws-session-of-the-job-91cd",
 }
-JOBS = ("by_keystore", "by_static", "by_vault", "by_aws")
 
 
 def key_lines(masters: dict[str, bytes]) -> str:
