@@ -15,6 +15,7 @@ from tests.kms import aws as of_aws
 from tests.kms.access import COLUMNS, KEYS, PAY, PII, by_token
 from tests.kms.material import bend_material
 from tests.support import encrypted_orc as orc
+from tests.support import needs
 from tests.support.encrypted_orc import read, rows, save
 from tests.support.expect import refused, untouched
 from tests.support.interop.arrow_files import LocalKms
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from tests.kms.aws_server import AwsServer
     from tests.kms.transit_key import TransitKey
 
-FILES = 200
+FILES = 200 if needs.ALL else 20
 COLUMN_KEYS = orc.text(COLUMNS)
 ENCRYPT = orc.encrypt(COLUMNS)
 
