@@ -1,5 +1,6 @@
 """Keystores created with the JDK's keytool: all keys or none, and no password on a command line or in a message."""
 
+import shutil
 import stat
 import subprocess
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ import pme_parquet as pme
 from tests.support.session import QUICK
 
 PASSWORD = "swordfish-41"
+ALIASES = ["footer", "my key", "pii"]
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +28,24 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pme.Keystore:
     return pme.Keystore(tmp_path / "keys.p12", password=pme.env("PME_UNIT_PASSWORD"))
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a keystore with three keys, which tests copy: keytool starts a JVM for each key."""
+    path = tmp_path_factory.mktemp("made") / "keys.p12"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", QUICK)
+        patch.setenv("PME_UNIT_PASSWORD", PASSWORD)
+        pme.Keystore(path, password=pme.env("PME_UNIT_PASSWORD")).create(ALIASES)
+    return path
+
+
+@pytest.fixture
+def filled(store: pme.Keystore, made: Path) -> pme.Keystore:
+    """Return the store with the keys of ``ALIASES``."""
+    shutil.copy(made, store.path)
+    return store
+
+
 def _beside(store: pme.Keystore) -> list[str]:
     return [path.name for path in Path(store.path).parent.iterdir()]
 
@@ -36,14 +56,13 @@ def test_keys_are_made_added_and_listed(store: pme.Keystore) -> None:
     assert store.add("pay", odd, "@all", "-v").aliases() == ["-v", "@all", odd, "footer", "pay", "pii"]
 
 
-def test_a_name_that_pkcs12_stores_in_lower_case_is_refused(store: pme.Keystore) -> None:
-    store.create(["footer"])
+def test_a_name_that_pkcs12_stores_in_lower_case_is_refused(filled: pme.Keystore) -> None:
     with pytest.raises(pme.BadOptionError, match="'Footer' cannot be used: 'footer' already exists"):
-        store.add("Footer")
-    with pytest.raises(pme.BadOptionError, match="PKCS12 would store it as 'pii'"):
-        store.add("Pii")
-    assert store.aliases() == ["footer"]
-    assert _beside(store) == ["keys.p12"]
+        filled.add("Footer")
+    with pytest.raises(pme.BadOptionError, match="PKCS12 would store it as 'pay'"):
+        filled.add("Pay")
+    assert filled.aliases() == ALIASES
+    assert _beside(filled) == ["keys.p12"]
 
 
 def test_only_the_owner_may_read_the_file(store: pme.Keystore) -> None:
@@ -64,12 +83,11 @@ def test_an_existing_file_is_not_touched(store: pme.Keystore) -> None:
     assert Path(store.path).read_bytes() == b"something of the user's"
 
 
-def test_a_name_that_exists_adds_no_key_at_all(store: pme.Keystore) -> None:
-    store.create(["footer"])
+def test_a_name_that_exists_adds_no_key_at_all(filled: pme.Keystore) -> None:
     with pytest.raises(pme.BadOptionError, match="already exists"):
-        store.add("fresh", "footer")
-    assert store.aliases() == ["footer"]
-    assert _beside(store) == ["keys.p12"]
+        filled.add("fresh", "footer")
+    assert filled.aliases() == ALIASES
+    assert _beside(filled) == ["keys.p12"]
 
 
 def test_a_failed_create_leaves_nothing(store: pme.Keystore) -> None:
@@ -85,12 +103,11 @@ def test_no_names_or_one_text_are_refused(store: pme.Keystore, names: Sequence[s
 
 
 def test_the_wrong_password_is_a_refusal_that_does_not_repeat_it(
-    store: pme.Keystore, monkeypatch: pytest.MonkeyPatch
+    filled: pme.Keystore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.create(["footer"])
     monkeypatch.setenv("PME_UNIT_PASSWORD", "another-password")
     with pytest.raises(pme.KmsUnavailableError, match="password is wrong") as caught:
-        store.aliases()
+        filled.aliases()
     assert "another-password" not in str(caught.value)
 
 
@@ -153,27 +170,25 @@ def test_a_directory_in_place_of_a_keystore_is_an_error_that_names_a_file_in_it(
 
 
 def test_a_subset_has_only_the_named_keys_under_a_password_of_its_own(
-    store: pme.Keystore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    filled: pme.Keystore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PME_COLLEAGUE", "for-the-colleague")
-    store.create(["footer", "pii", "my key"])
     target = tmp_path / "colleague.p12"
-    made = store.subset(target, ["footer", "my key"], password=pme.env("PME_COLLEAGUE"))
+    made = filled.subset(target, ["footer", "my key"], password=pme.env("PME_COLLEAGUE"))
     assert made.aliases() == ["footer", "my key"]
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     with pytest.raises(pme.KmsUnavailableError, match="password is wrong"):
-        pme.Keystore(target, store.password).aliases()
-    assert store.aliases() == ["footer", "my key", "pii"]
+        pme.Keystore(target, filled.password).aliases()
+    assert filled.aliases() == ALIASES
 
 
 def test_a_subset_with_a_key_that_is_not_there_or_on_a_file_that_is_makes_nothing(
-    store: pme.Keystore, tmp_path: Path
+    filled: pme.Keystore, tmp_path: Path
 ) -> None:
-    store.create(["footer", "pii"])
-    with pytest.raises(pme.KeyNotFoundError, match=r"there is no key 'pay'. The keys are: footer, pii\."):
-        store.subset(tmp_path / "other.p12", ["footer", "pay"])
-    assert _beside(store) == ["keys.p12"]
-    before = Path(store.path).read_bytes()
+    with pytest.raises(pme.KeyNotFoundError, match=r"there is no key 'pay'. The keys are: footer, my key, pii\."):
+        filled.subset(tmp_path / "other.p12", ["footer", "pay"])
+    assert _beside(filled) == ["keys.p12"]
+    before = Path(filled.path).read_bytes()
     with pytest.raises(pme.BadOptionError, match="the file exists"):
-        store.subset(store.path, ["footer"])
-    assert Path(store.path).read_bytes() == before
+        filled.subset(filled.path, ["footer"])
+    assert Path(filled.path).read_bytes() == before
