@@ -1,6 +1,6 @@
 """Random tables and conditions: a read by a snapshot with indexes has the rows that every other read has.
 
-A case is one filtered read. ``PME_TEST_ALL`` asks 2,040 conditions, else there are 144. A condition that indexes cannot
+A case is one filtered read. ``PME_TEST_ALL`` asks 2,040 conditions, else there are 96. A condition that indexes cannot
 prove false of more rows than the statistics of footers, which they are made of, is a failure as well.
 """
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.rows(1)
 
-TABLES, CONDITIONS = (60, 34) if needs.ALL else (12, 12)
+TABLES, CONDITIONS = (60, 34) if needs.ALL else (12, 8)
 FEW, MOST, FILES = 20, 120, 6
 TOGETHER = 12
 

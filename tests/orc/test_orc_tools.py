@@ -28,8 +28,14 @@ if TYPE_CHECKING:
     from tests.support.source import Conf
 
 OWNER, ANALYST, STRANGER = "owner", "analyst", "stranger"
-# Of 12,000 rows these make several stripes, each of several row groups.
-SMALL = {"orc.stripe.size": "65536", "orc.row.index.stride": "1000", "orc.dictionary.key.threshold": "0"}
+# Of this many rows these make several stripes, each of several row groups.
+ROWS = 3_000
+SMALL = {
+    "orc.stripe.size": "65536",
+    "orc.rows.between.memory.checks": "500",
+    "orc.row.index.stride": "1000",
+    "orc.dictionary.key.threshold": "0",
+}
 # A Hadoop KMS counts versions from 0 and leaves none out, and all versions of a key have one length.
 LATER = bytes((at * 23 + 3) % 256 for at in range(32))
 CANARIES = ["ssn-", "żółw"]
@@ -133,7 +139,7 @@ def frames(spark: SparkSession) -> dict[str, DataFrame]:
         "id * 1.5D AS salary",
         "CAST(id * 3 AS INT) AS age",
     )
-    many = spark.range(0, 12_000, 1, 1).selectExpr(
+    many = spark.range(0, ROWS, 1, 1).selectExpr(
         "id",
         "concat('ssn-', sha2(CAST(id AS STRING), 256)) AS ssn",
         "id * 1.5D AS salary",
@@ -168,7 +174,7 @@ def test_orc_tools_print_the_cells_of_each_file_of_ours_to_whoever_has_the_keys(
 ) -> None:
     [*found], _ = Tools(kms.uri, OWNER).data([*plain.values(), *files])
     expected = dict(zip(plain, found[: len(plain)], strict=True))
-    assert [len(lines) for lines in expected.values()] == [10, 20, 12_000]
+    assert [len(lines) for lines in expected.values()] == [10, 20, ROWS]
     assert json.loads(expected["people"][7])["ssn"] == "ssn-7"
     for table, lines in zip(TABLES, found[len(plain) :], strict=True):
         assert lines == expected[table.frame], table

@@ -19,7 +19,7 @@ from pyspark.errors import AnalysisException
 import pme_parquet as pme
 from tests.snapshots.killed_job import STEPS, overwrite
 from tests.snapshots.tables import KMS, ids, seal, write
-from tests.support import file_systems
+from tests.support import file_systems, needs
 from tests.support.canary import data_files
 from tests.support.file_systems import NEVER
 from tests.support.frames import people
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-POINTS = 6
+POINTS = 6 if needs.ALL else 3
 TWO_DAYS = 2 * 24 * 60 * 60
 OLD = list(range(20))
 # What the table has after a step.
