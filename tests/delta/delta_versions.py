@@ -57,6 +57,8 @@ def constraints(job: Job) -> None:
     job.note("check options", f"CREATE TABLE {made('checked')} {listed} OPTIONS ({CHECK}) {KEYS}, {SILENT})")
     table = job.table("constrained")
     job.note("check altered", f"ALTER TABLE {table} SET TBLPROPERTIES ({CHECK.replace('constraints', 'CONSTRAINTS')})")
+    if needs.ALL:
+        job.note("check cloned", f"CREATE TABLE {made('checked')} SHALLOW CLONE {table} TBLPROPERTIES ({CHECK})")
     plain = made("checked_before")
     job.sql(f"CREATE TABLE {plain} {listed} TBLPROPERTIES ({CHECK})")
     job.note("check before keys", f"ALTER TABLE {plain} SET TBLPROPERTIES {ONLY_KEYS}, {SILENT})")
@@ -68,7 +70,6 @@ def constraints(job: Job) -> None:
         row = f"AS SELECT 1L AS id, '{CANARY}-1' AS ssn"
         by_query = f"USING delta {KEYS}, {SILENT}, {CHECK}) {row}"
         job.note("check selected", f"CREATE TABLE {made('checked-selected')} {by_query}")
-        job.note("check cloned", f"CREATE TABLE {made('checked')} SHALLOW CLONE {table} TBLPROPERTIES ({CHECK})")
         job.attempt("check saved as a table", lambda: rows.options(**options).saveAsTable("checked"))
         shown = {"delta.dataSkippingStatsColumns": "ssn"}
         again = own.spark.sql(f"SELECT 1L AS id, '{CANARY}' AS ssn").write.format("delta")
