@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.packaging.places import IVY, MAVEN, artifact, submit
-from tests.support.session import VERSION
+from tests.support.session import INTERPRETED, VERSION
 
 LINES = ["3.5_2.12", "3.5_2.13", "4.0_2.13"]
 CLOUDS = ["aws", "gcp", "azure"]
@@ -38,6 +38,7 @@ def resolved(directory: Path, names: list[str], *clouds: str, **settings: str) -
     given = {name.replace("_", "."): value for name, value in settings.items()} | {
         "spark.jars.ivy": str(directory / "ivy"),
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        **INTERPRETED,
     }
     options = ["--packages", ",".join(f"io.pmeparquet:{name}:{VERSION}" for name in names)]
     printed = submit("packages.py", [str(directory), *clouds], given, options=options)
