@@ -34,7 +34,7 @@ def assert_only(place: Place, *others: str) -> None:
 
 
 def test_writes_and_reads(spark: SparkSession, place: Place) -> None:
-    first, second = people(spark), people(spark, 20)
+    first, second = people(spark).coalesce(1), people(spark, 20).coalesce(1)
     place.write(first, ENC, "error", "country")
     place.write(second, ENC, "append", "country")
     assert_only(place, "_SUCCESS")
@@ -87,7 +87,7 @@ def test_rotations(spark: SparkSession, place: Place, way: str) -> None:
 
 def test_copies(spark: SparkSession, place: Place) -> None:
     expected = rows(people(spark))
-    people(spark).write.partitionBy("country").parquet(place.path)
+    people(spark).coalesce(1).write.partitionBy("country").parquet(place.path)
     before = place.content()
     encrypted, rekeyed, plain = (place.beside(what) for what in ("encrypted", "rekeyed", "plain"))
     pme.encrypt(spark, place.path, encrypted.path, ENC)
@@ -105,7 +105,7 @@ def test_copies(spark: SparkSession, place: Place) -> None:
 
 
 def test_in_place(spark: SparkSession, place: Place) -> None:
-    people(spark).write.partitionBy("country").parquet(place.path)
+    people(spark).coalesce(1).write.partitionBy("country").parquet(place.path)
     before = place.names()
     done = pme.encrypt(spark, place.path, enc=ENC, in_place=True)
     assert (done.files, done.already, done.failed) == (len(place.data()), 0, ())
@@ -117,7 +117,7 @@ def test_in_place(spark: SparkSession, place: Place) -> None:
 
 
 def test_a_migration_of_orc(spark: SparkSession, place: Place) -> None:
-    people(spark).write.partitionBy("country").orc(place.path)
+    people(spark).coalesce(1).write.partitionBy("country").orc(place.path)
     before, target = place.content(), place.beside("parquet")
     done = pme.migrate_orc(spark, place.path, target.path, ENC, seal=True, options={"plaintextFiles": "allow"})
     assert place.content() == before
