@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pme_parquet as pme
-from tests.support.session import TEST_KMS, builder, session_settings
+from tests.support.session import INTERPRETED, TEST_KMS, builder, session_settings
 
 NEW = pme.Encryption(kms=TEST_KMS, uniform_key="new")
 
 
 def main(directory: Path) -> None:
     """Copy ``source`` to ``table``."""
-    spark = builder(session_settings(directory / "scratch")).getOrCreate()
+    spark = builder(session_settings(directory / "scratch") | INTERPRETED).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     jvm: Any = spark._jvm
     sys.stdout.write(f"{jvm.java.lang.ProcessHandle.current().pid()}\n")

@@ -8,7 +8,7 @@ from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from tests.support import java
-from tests.support.session import builder, session_settings
+from tests.support.session import INTERPRETED, builder, session_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def until_halted(table: Path, classes: Path, after: int, change: Callable[[Spark
     Returns:
         The exit code of the JVM, or 0 if it did not end.
     """
-    spark = builder(session_settings(table.parent / "scratch")).getOrCreate()
+    spark = builder(session_settings(table.parent / "scratch") | INTERPRETED).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     java.add_to_class_path(spark, classes)
     stop_after(spark, after, halts=True)
