@@ -55,7 +55,7 @@ python_of = $(if $(filter $(NEWEST),$(1)),.venv,.venvs/pyspark-$(1))
 .DEFAULT_GOAL := help
 # Only the set-up of `make test` runs side by side: its steps wait for a registry, for files and for sbt.
 ifdef SIDE_BY_SIDE
-SBT_OF_JARS = $(in_turns) scripts/sbt-until $(JARS)
+SBT_OF_JARS = $(in_turns) scripts/step "building all jars" scripts/sbt-until $(JARS)
 AFTER_JARS = $(SCALA_TESTS)
 else
 SBT_OF_JARS = scripts/sbt
@@ -80,7 +80,6 @@ demo: demo-told $(if $(wildcard .venv/.wheel),.venv/.wheel,.venv/.demo)
 demo-told:
 	@echo "make demo takes up to 6 minutes on two cores the first time, besides downloads of 1 GB, and then 2 minutes."
 
-# `test-scala`, `lint` and `docs` run beside the tests, so what they install is there before.
 test:
 	scripts/test-side-by-side $(OLDEST) $(NEWEST) $(PYTEST_ARGS)
 
@@ -103,7 +102,7 @@ test-all-scala: | .venv/.ready
 
 define suites_of
 test-all-$(1)-suites: | $(call python_of,$(1))/.ready
-	$(call on_spark,$(call python_of,$(1))) scripts/test-part $(1)-suites scripts/sbt spark-4_0-2_13/test
+	PME_TEST_ALL=1 $(call on_spark,$(call python_of,$(1))) scripts/test-part $(1)-suites scripts/sbt spark-4_0-2_13/test
 endef
 $(foreach spark,$(BETWEEN) $(NEWEST),$(eval $(call suites_of,$(spark))))
 
@@ -114,7 +113,7 @@ test-all-$(1)-%: $(call tested_on,$(call python_of,$(1))) $$(ACCP_WHEEL) target/
 endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
 
-# Only the newest Spark has the clients of clouds' stores, and only these tests read stores with Python's packages, too.
+# Only these tests, on the newest Spark, read stores with the clouds' own clients and with Python's packages.
 test-all-$(NEWEST)-storage.clouds: .venv/.clouds
 
 test-all-$(NEWEST)-flink: target/jars/flink/.all
@@ -233,8 +232,8 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 	touch $@
 
 # Another PySpark, and what has programs of its own. All else is found in .venv, where .venv/.ready puts it.
-.venvs/pyspark-%/.ready: $(REQUIREMENTS)/demo.txt
-	$(PYTHON) -m venv $(@D)
+.venvs/pyspark-%/.ready: $(REQUIREMENTS)/demo.txt $(REQUIREMENTS)/pip.txt
+	$(PYTHON) -m venv --clear $(@D)
 	$(@D)/bin/$(PIP)
 	$(@D)/bin/$(INSTALL) pyspark==$* -r $<
 	echo 'import site, sys; site.addsitedir(f"{sys.prefix}/../../.venv/lib/python3.{sys.version_info[1]}/site-packages")' \

@@ -172,14 +172,14 @@ def properties(job: Job) -> None:
     rows = plain.range(1).selectExpr("id")
     place = str(job.work / "tables" / "kept")
     job.attempt("no factory save", lambda: rows.write.format("delta").mode("append").save(place))
+    stream = plain.readStream.format("rate").load().selectExpr("value AS id").writeStream.format("delta")
+    started = stream.option("checkpointLocation", str(job.work / "stream")).trigger(once=True)
+    job.attempt("no factory stream", lambda: started.start(place).awaitTermination())
     if not needs.ALL:
         return
     job.attempt("no factory select", partial(collected, plain, f"INSERT INTO {table} SELECT * FROM {table}"))
     replace = f"CREATE OR REPLACE TABLE {table} USING delta AS {row}"
     job.attempt("no factory replace", partial(collected, plain, replace))
-    stream = plain.readStream.format("rate").load().selectExpr("value AS id").writeStream.format("delta")
-    started = stream.option("checkpointLocation", str(job.work / "stream")).trigger(once=True)
-    job.attempt("no factory stream", lambda: started.start(place).awaitTermination())
 
 
 def catalog(job: Job) -> None:

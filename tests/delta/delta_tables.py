@@ -36,6 +36,8 @@ SILENT = "'delta.dataSkippingStatsColumns' = 'id'"
 FACTORY = "io.pmeparquet.parquet.PmeCryptoFactory"
 FACTORY_NAME = "parquet.crypto.factory.class"
 FOOTER_KEY_NAME = "pme-parquet.footerKey"
+# Spark's own Parquet source, with our factory, then reads in batches.
+COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 
 def session(work: Path, more: Mapping[str, str] | None = None, beside: Iterable[str] = ()) -> SparkSession:

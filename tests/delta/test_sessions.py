@@ -35,7 +35,7 @@ STATISTICS = {
     "unset",
     "default",
 } | ({"select", "optimize", "stream", "table"} if needs.ALL else set())
-CHECKS = ["created", "before keys", "saved", *(("selected", "cloned", "saved as a table") if needs.ALL else ())]
+CHECKS = ["created", "cloned", "before keys", "saved", *(("selected", "saved as a table") if needs.ALL else ())]
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,7 @@ def test_a_session_lists_properties_that_nothing_reads(ran: Ran) -> None:
 
 
 def test_a_session_without_factory_does_not_write(ran: Ran) -> None:
-    assert len(ran.refused("no factory", "no crypto factory")) == (8 if needs.ALL else 5)
+    assert len(ran.refused("no factory", "no crypto factory")) == (8 if needs.ALL else 6)
     assert not (ran.tables / "new").exists()
 
 

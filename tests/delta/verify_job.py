@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 import pme_parquet as pme
 from pme_parquet._operations.verify import DeltaFiles  # noqa: TC001 JSON is read by a result's annotations
-from tests.delta.delta_tables import CANARY, SILENT, session
+from tests.delta.delta_tables import CANARY, COMPILING, SILENT, session
 from tests.support.metastore import Outcome, Statements
 from tests.support.processes import picked, print_result
 
@@ -234,7 +234,7 @@ def diagnose(job: Checks) -> None:
 
 def main() -> None:
     work = Path(sys.argv[1])
-    job = Checks(session(work), work)
+    job = Checks(session(work, COMPILING), work)
     job.make("people")
     look(job)
     alter(job)

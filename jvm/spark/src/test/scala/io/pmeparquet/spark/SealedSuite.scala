@@ -24,11 +24,12 @@ abstract class SealedSuite extends SparkSuite {
   protected val footer: Options = kms + ("footerKey" -> "footer")
   protected val scans: Seq[Options] = Seq("v1", "v2").map(scan => Map("scan" -> scan))
 
-  /** Each scan of Spark with each reader; in `make test`, each of them once. */
-  protected val readers: Seq[Options] = {
-    val all = for (scan <- scans; by <- Seq("pages", "spark")) yield scan + ("reader" -> by)
-    if (isWhole) all else Seq(all.head, all.last)
-  }
+  /** Each scan of Spark with each reader. */
+  protected val everyReader: Seq[Options] =
+    for (scan <- scans; by <- Seq("pages", "spark")) yield scan + ("reader" -> by)
+
+  /** The same; in `make test`, each scan and each reader once. */
+  protected val readers: Seq[Options] = if (isWhole) everyReader else Seq(everyReader.head, everyReader.last)
 
   /** Without those of snapshots. */
   override protected def files(path: String = target): Seq[Path] =

@@ -30,7 +30,7 @@ class KmsCallsSuite extends CountedSuite {
     assertEquals((user.wraps, user.unwraps), (each(3), Map.empty[String, Int]))
   }
 
-  for (way <- if (isWhole) ways else some)
+  for (way <- if (isWhole) ways else others)
     test(s"a read asks once for each wrapped key, and again for nothing: ${nameOf(way)}") {
       val user = KeyGuard()
       val first = reader(user.options ++ way).load(twenty)
@@ -45,7 +45,7 @@ class KmsCallsSuite extends CountedSuite {
       assertEquals(other.unwraps, each(3))
     }
 
-  for (way <- if (isWhole) ways else others)
+  for (way <- if (isWhole) ways else some)
     test(s"only keys of what is looked at are asked for: ${nameOf(way)}") {
       val projections = Seq[(DataFrame => DataFrame, Seq[String])](
         (_.select("id"), Nil),

@@ -95,7 +95,7 @@ class StructNullsSuite extends PairSuite {
     test(s"a query of no value of a struct needs no denied key: $scan, $vectorized, $masks") {
       set(Map("spark.sql.parquet.enableVectorizedReader" -> vectorized))
       def some[A](all: Seq[A]) = all.zipWithIndex.collect {
-        case (one, at) if isWhole || at % 3 != number => one
+        case (one, at) if isWhole || number == 1 || at % 2 == number / 2 => one
       }
       def sameAsKnown(schema: Option[String], of: Seq[String])(query: DataFrame => DataFrame): Unit = {
         val (found, plain) = tables(schema, "scan" -> scan, "deniedColumns" -> masks)

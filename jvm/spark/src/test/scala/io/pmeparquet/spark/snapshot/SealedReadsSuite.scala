@@ -29,19 +29,19 @@ class SealedReadsSuite extends SealedSuite {
   test("each reader reads a sealed table, and misses a removed, an added and a replaced file") {
     val path = table()
     val (first, second) = both(path)
-    for (how <- readers) assertEquals(idsOf(path, how ++ required), everyone, how)
+    for (how <- everyReader) assertEquals(idsOf(path, how ++ required), everyone, how)
     val aside = Files.move(first, directory.resolve("aside"))
-    mismatch(path, first.getFileName.toString, "it is missing")(readers: _*)
+    mismatch(path, first.getFileName.toString, "it is missing")(everyReader: _*)
     Files.move(aside, first)
     val planted = plant(numbers(20, 5, files = 1), path)
     mismatch(path, planted.head.getFileName.toString, "is not in the list", "seal the table again")(
-      readers: _*
+      everyReader: _*
     )
-    for (how <- readers) assertEquals(idsOf(path, how + ("snapshot" -> "off")), range(25), how)
+    for (how <- everyReader) assertEquals(idsOf(path, how + ("snapshot" -> "off")), range(25), how)
     assertEquals(seal(path).opened, 1L)
-    for (how <- readers) assertEquals(idsOf(path, how), range(25), how)
+    for (how <- everyReader) assertEquals(idsOf(path, how), range(25), how)
     AlteredFile.replace(first, Files.readAllBytes(second))
-    mismatch(path)(readers: _*)
+    mismatch(path)(everyReader: _*)
   }
 
   /** A table of one file, and the bytes of another file of the same length and keys. */
