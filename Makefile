@@ -15,7 +15,8 @@ BETWEEN := $(filter-out $(NEWEST),4.0.5 4.1.4 4.2.1)
 REQUIREMENTS := python/requirements
 PACKAGES := build lint demo test docs
 # Python compiles what it imports, which is a small part of what is installed, and keeps that for the next process.
-INSTALL := pip install --quiet --no-compile
+# PySpark has no wheel: to compress its 400 MB of jars into one, and take them out again, takes as long as all the rest.
+INSTALL := pip install --quiet --no-compile --config-settings=--build-option=--compression=stored
 unexport PYTHONDONTWRITEBYTECODE
 # The pip of an old Python takes three times as long to find what it installs.
 PIP := pip install --quiet --requirement $(REQUIREMENTS)/pip.txt

@@ -178,19 +178,28 @@ val openedToSpark = Seq(
   "sun.util.calendar"
 ).map(name => s"--add-opens=java.base/$name=ALL-UNNAMED")
 
+/** The jars of a PySpark that the environment names for the suites of a line. */
+def testedSpark(line: SparkLine, root: File): Option[File] =
+  sys.env.get(s"PME_TEST_SPARK_${line.name.replace('.', '_')}").map(named => IO.resolve(root, file(named)))
+
 /**
  * The class path of a line's suites. By default they run on the Spark that the line is compiled against. The environment
- * may name the jars of another one, those of a PySpark: `make test` runs the suites of Spark 4 on the newest.
+ * may name the jars of another one, those of a PySpark: `make test` runs the suites of Spark 4 on the newest. Its jars
+ * are in the order in which its own launcher has them, so that the JVM takes its archive of classes.
  */
-def onTestedSpark(line: SparkLine, root: File, all: Classpath, provided: Seq[File]): Classpath =
-  sys.env.get(s"PME_TEST_SPARK_${line.name.replace('.', '_')}") match {
-    case None => all
-    case Some(named) =>
-      val jars = IO.resolve(root, file(named))
-      val found = (jars * "*.jar").get()
-      if (found.isEmpty) sys.error(s"there are no jars in $jars")
-      all.filterNot(entry => provided.contains(entry.data)) ++ found.map(Attributed.blank)
-  }
+def onTestedSpark(all: Classpath, provided: Seq[File])(jars: File): Classpath = {
+  val found = Option(jars.listFiles).toSeq.flatten.filter(_.getName.endsWith(".jar"))
+  if (found.isEmpty) sys.error(s"there are no jars in $jars")
+  val first = found.filter(_.getName.startsWith("slf4j-api-"))
+  (first ++ found).map(Attributed.blank) ++ all.filterNot(entry => provided.contains(entry.data))
+}
+
+/** Options of a JVM that takes the archive of a PySpark, if its virtual environment has one (tests/support/archive.py). */
+def ofArchive(jars: File): Seq[String] = {
+  val environment = Iterator.iterate(jars)(_.getParentFile).takeWhile(_ != null)
+  val archive = environment.map(_ / "spark.jsa").find(_.exists)
+  archive.toSeq.flatMap(found => Seq("-Xshare:auto", "-Xlog:disable", s"-XX:SharedArchiveFile=$found"))
+}
 
 /** The connector: one jar that holds our six layers and nothing else. Spark and Parquet are the cluster's. */
 def connector(line: SparkLine, scala: String, suffix: String, kit: Project, layers: Project*) =
@@ -217,16 +226,18 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       // ten per cent of their time went to collecting it.
       Test / javaOptions ++= openedToSpark ++ briefJvm ++
         Seq("-Xms2g", "-Xmx2g", "-Xmn1g", "-XX:MetaspaceSize=400m", "-XX:ReservedCodeCacheSize=240m"),
-      // The tests of most suites take turns between two Sparks (SparkSuite).
-      Test / javaOptions ++= sys.env
-        .get("PME_TEST_TURNS")
-        .map(_ => s"-Dpme.test.turn=${if (line == spark35) 1 else 0}"),
-      Test / fullClasspath := onTestedSpark(
-        line,
-        (ThisBuild / baseDirectory).value,
-        (Test / fullClasspath).value,
-        update.value.select(configurationFilter(Provided.name))
-      ),
+      // The tests of most suites take turns between two Sparks (SparkSuite). The oldest one interprets small expressions:
+      // in the minutes of these tests, to compile them takes longer than to run them.
+      Test / javaOptions ++= sys.env.get("PME_TEST_TURNS").toSeq.flatMap { _ =>
+        if (line == spark35) Seq("-Dpme.test.turn=1", "-Dspark.sql.codegen.factoryMode=NO_CODEGEN")
+        else Seq("-Dpme.test.turn=0")
+      },
+      Test / javaOptions ++= testedSpark(line, (ThisBuild / baseDirectory).value).toSeq.flatMap(ofArchive),
+      Test / fullClasspath := {
+        val compiled = (Test / fullClasspath).value
+        val provided = update.value.select(configurationFilter(Provided.name))
+        testedSpark(line, (ThisBuild / baseDirectory).value).fold(compiled)(onTestedSpark(compiled, provided))
+      },
       // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
       pomPostProcess := PomWithoutDependencies,
       publishMavenStyle := true,

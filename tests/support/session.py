@@ -78,6 +78,9 @@ def session_settings(scratch: Path) -> dict[str, str]:
     # The whole suite can run with one reader; if this is unset, each test uses the format's default.
     reader = os.environ.get("PME_TEST_READER")
     chosen = {f"{PREFIX}reader": reader} if reader else {}
+    # To compile small expressions takes longer than to run them. The newest Spark does it, as it does for users.
+    if SPARK_VERSION < NEWEST and not COMPILED:
+        chosen["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
     return chosen | {
         "spark.sql.extensions": EXTENSION,
         "spark.ui.enabled": "false",
