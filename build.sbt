@@ -212,7 +212,9 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       libraryDependencies ++= Seq(
         "org.apache.spark" %% "spark-sql" % line.version % Provided,
         // The interface of its log's stores, which has no dependency that is not Spark's.
-        ("io.delta" % "delta-storage" % Versions.delta % Provided).intransitive()
+        ("io.delta" % "delta-storage" % Versions.delta % Provided).intransitive(),
+        // Hadoop's client of its KMS needs it. Spark has it among its jars, and not among its dependencies.
+        "org.bouncycastle" % "bcprov-jdk18on" % bouncyCastle % Test
       ),
       // By which a jar says what it is, also if there are two of them on a class path.
       Compile / resourceGenerators += Def.task {

@@ -67,8 +67,8 @@ private[tail] object OrcTypes {
     }
     Damage.require(one.hasKind, s"column $id has no type")
     val kind = one.getKind.name
-    val children = one.getSubtypesList.asScala.iterator.map(_.toInt).toVector
-    val names = Vector.tabulate(one.getFieldNamesCount)(at => OrcMessages.text(one.getFieldNamesBytes(at)))
+    val children = vector(one.getSubtypesCount)(one.getSubtypes)
+    val names = vector(one.getFieldNamesCount)(at => OrcMessages.text(one.getFieldNamesBytes(at)))
     requireChildren(id, kind, children.size, names)
     OrcType(
       id,
@@ -85,6 +85,10 @@ private[tail] object OrcTypes {
       one.getAttributesList.asScala.map(attribute).toMap
     )
   }
+
+  // Scala makes room for 32 elements, also if there is none: most columns have no children, and a file may have many.
+  private def vector[A](count: Int)(one: Int => A): Vector[A] =
+    if (count == 0) Vector.empty else Vector.tabulate(count)(one)
 
   private def attribute(one: OrcProto.StringPair): (String, String) = {
     val (key, value) = (OrcMessages.text(one.getKeyBytes), OrcMessages.text(one.getValueBytes))
