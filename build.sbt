@@ -179,8 +179,8 @@ val openedToSpark = Seq(
 ).map(name => s"--add-opens=java.base/$name=ALL-UNNAMED")
 
 /** The jars of a PySpark that the environment names for the suites of a line. */
-def testedSpark(line: SparkLine, root: File): Option[File] =
-  sys.env.get(s"PME_TEST_SPARK_${line.name.replace('.', '_')}").map(named => IO.resolve(root, file(named)))
+def testedSpark(line: SparkLine): Option[File] =
+  sys.env.get(s"PME_TEST_SPARK_${line.name.replace('.', '_')}").map(file(_).getAbsoluteFile)
 
 /**
  * The class path of a line's suites. By default they run on the Spark that the line is compiled against. The environment
@@ -212,9 +212,7 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       libraryDependencies ++= Seq(
         "org.apache.spark" %% "spark-sql" % line.version % Provided,
         // The interface of its log's stores, which has no dependency that is not Spark's.
-        ("io.delta" % "delta-storage" % Versions.delta % Provided).intransitive(),
-        // Hadoop's client of its KMS needs it. Spark has it among its jars, and not among its dependencies.
-        "org.bouncycastle" % "bcprov-jdk18on" % bouncyCastle % Test
+        ("io.delta" % "delta-storage" % Versions.delta % Provided).intransitive()
       ),
       // By which a jar says what it is, also if there are two of them on a class path.
       Compile / resourceGenerators += Def.task {
@@ -234,11 +232,11 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
         if (line == spark35) Seq("-Dpme.test.turn=1", "-Dspark.sql.codegen.factoryMode=NO_CODEGEN")
         else Seq("-Dpme.test.turn=0")
       },
-      Test / javaOptions ++= testedSpark(line, (ThisBuild / baseDirectory).value).toSeq.flatMap(ofArchive),
+      Test / javaOptions ++= testedSpark(line).toSeq.flatMap(ofArchive),
       Test / fullClasspath := {
         val compiled = (Test / fullClasspath).value
         val provided = update.value.select(configurationFilter(Provided.name))
-        testedSpark(line, (ThisBuild / baseDirectory).value).fold(compiled)(onTestedSpark(compiled, provided))
+        testedSpark(line).fold(compiled)(onTestedSpark(compiled, provided))
       },
       // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
       pomPostProcess := PomWithoutDependencies,
@@ -476,7 +474,10 @@ lazy val spark35_213 =
     testedElsewhere
   )
 lazy val spark40_213 =
-  connector(spark40, scala213, "2_13", testkit213, core213, kms213, parquet213, snapshot213, orc213)
+  connector(spark40, scala213, "2_13", testkit213, core213, kms213, parquet213, snapshot213, orc213).settings(
+    // Hadoop 3.4's client of its KMS needs it. Spark 4.0 has it among its jars, and not among its dependencies.
+    libraryDependencies += "org.bouncycastle" % "bcprov-jdk18on" % bouncyCastle % Provided
+  )
 
 /** A real Hadoop KMS, which tests start. Nothing of it is shipped. */
 lazy val hadoopKmsServer = (project in file("target/modules/hadoop-kms")).settings(

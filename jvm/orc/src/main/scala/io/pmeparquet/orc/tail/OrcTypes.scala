@@ -86,7 +86,7 @@ private[tail] object OrcTypes {
     )
   }
 
-  // Scala makes room for 32 elements, also if there is none: most columns have no children, and a file may have many.
+  // Scala makes room for 32 elements, even for none: most columns have no children, and a file may have many.
   private def vector[A](count: Int)(one: Int => A): Vector[A] =
     if (count == 0) Vector.empty else Vector.tabulate(count)(one)
 
