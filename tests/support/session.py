@@ -30,10 +30,8 @@ DRIVER_OPTIONS = f"{JAVA_OPTIONS} -Xmn800m -XX:MetaspaceSize=300m"
 # For jobs of many small statements, which take a fraction of the time if Spark does not compile them. `make test-all`
 # compiles: only then does Spark's own Parquet source read in batches.
 COMPILED = bool(os.environ.get("PME_TEST_ALL"))
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": str(COMPILED).lower(),
-    "spark.sql.codegen.factoryMode": "FALLBACK" if COMPILED else "NO_CODEGEN",
-}
+INTERPRETED_EXPRESSIONS = {"spark.sql.codegen.factoryMode": "FALLBACK" if COMPILED else "NO_CODEGEN"}
+INTERPRETED = {"spark.sql.codegen.wholeStage": str(COMPILED).lower(), **INTERPRETED_EXPRESSIONS}
 
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
@@ -79,8 +77,8 @@ def session_settings(scratch: Path) -> dict[str, str]:
     reader = os.environ.get("PME_TEST_READER")
     chosen = {f"{PREFIX}reader": reader} if reader else {}
     # To compile small expressions takes longer than to run them. The newest Spark does it, as it does for users.
-    if SPARK_VERSION < NEWEST and not COMPILED:
-        chosen["spark.sql.codegen.factoryMode"] = "NO_CODEGEN"
+    if SPARK_VERSION < NEWEST:
+        chosen |= INTERPRETED_EXPRESSIONS
     return chosen | {
         "spark.sql.extensions": EXTENSION,
         "spark.ui.enabled": "false",

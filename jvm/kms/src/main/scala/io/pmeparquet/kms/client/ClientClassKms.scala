@@ -70,7 +70,8 @@ final class ClientClassKms private (
     try asUser(call)
     catch {
       case ours: PmeException => throw ours
-      case failed: RuntimeException => throw ClientClassKms.translate(failed, masterKeyId, where, describe)
+      case failed @ (_: RuntimeException | _: LinkageError) =>
+        throw ClientClassKms.translate(failed, masterKeyId, where, describe)
     }
 
   /** Calls come on threads of ours, which are of whoever was there when they were made. */
@@ -98,7 +99,8 @@ object ClientClassKms {
         settings.token.insecureValue
       )
     catch {
-      case failed: RuntimeException => throw translate(failed, "(all)", where, settings.title)
+      case failed @ (_: RuntimeException | _: LinkageError) =>
+        throw translate(failed, "(all)", where, settings.title)
     }
     new ClientClassKms(client, settings, UserGroupInformation.getCurrentUser, conf.getClassLoader)
   }
@@ -151,9 +153,9 @@ object ClientClassKms {
       own
     }
 
-  /** The interface knows one kind of refusal. What else it throws shows by its cause: no network, or no key. */
+  /** The interface knows one kind of refusal. What else it throws shows by its cause: no class, no network, or no key. */
   private def translate(
-      failed: RuntimeException,
+      failed: Throwable,
       masterKeyId: String,
       where: String,
       kms: String
@@ -168,6 +170,8 @@ object ClientClassKms {
       PmeErrors.keyDenied(where, masterKeyId, kms, failed)
     else if (causes.exists(_.isInstanceOf[javax.crypto.AEADBadTagException]))
       PmeErrors.wrappedKeyNotAuthentic(where, masterKeyId, failed)
+    else if (causes.exists(_.isInstanceOf[LinkageError]))
+      PmeErrors.kmsUnavailable(where, s"a class that $kms needs cannot be loaded ($failed)", failed)
     else if (causes.exists(_.isInstanceOf[java.io.IOException]))
       PmeErrors.kmsUnavailable(where, s"$kms could not be reached", failed)
     else PmeErrors.keyNotFound(where, masterKeyId, kms, failed)

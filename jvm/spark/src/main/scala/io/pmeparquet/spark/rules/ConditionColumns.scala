@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Attribute,
   AttributeSet,
   BoundReference,
+  Exists,
   ExprId,
   Expression,
   PlanExpression
@@ -156,8 +157,12 @@ private final class ColumnLineage(plan: LogicalPlan) {
 
   /** The columns that an expression refers to, with the output of its subqueries. */
   private def columnsOf(expression: Expression): AttributeSet = {
-    val inner = expression.collect { case subquery: PlanExpression[_] => subquery.plan }
-    expression.references ++ AttributeSet(inner.flatMap { case plan: QueryPlan[_] => plan.output })
+    val inner = expression.collect {
+      // Only whether there is a row matters, and the conditions of the nodes of its plan decide that.
+      case exists: Exists => AttributeSet.fromAttributeSets(exists.joinCond.map(columnsOf))
+      case subquery: PlanExpression[_] => AttributeSet(subquery.plan.asInstanceOf[QueryPlan[_]].output)
+    }
+    expression.references ++ AttributeSet.fromAttributeSets(inner)
   }
 
   /** The new columns of a node, each with the columns that the node computes it from. */

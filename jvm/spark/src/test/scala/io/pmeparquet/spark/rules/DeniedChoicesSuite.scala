@@ -331,8 +331,20 @@ class DeniedChoicesSuite extends DeniedPlansSuite {
       Seq(
         "SELECT id FROM seen WHERE id IN (SELECT id FROM seen WHERE ssn = 'x')",
         "SELECT id FROM seen WHERE 'x' = (SELECT max(ssn) FROM seen)",
+        "SELECT id FROM seen s WHERE EXISTS (SELECT 1 FROM seen t WHERE t.ssn = s.ssn AND t.id <> s.id)",
+        "SELECT id FROM seen s WHERE id = 1 OR NOT EXISTS (SELECT 1 FROM seen t WHERE t.ssn = s.ssn)",
+        "SELECT EXISTS (SELECT 1 FROM seen t WHERE t.id = s.id AND t.ssn > 'x') FROM seen s",
+        "SELECT id FROM seen WHERE EXISTS (SELECT 1 FROM seen GROUP BY ssn HAVING count(*) > 1)",
         "WITH c AS (SELECT id, ssn, rand() r FROM seen) SELECT a.id FROM c a JOIN c b ON a.ssn = b.ssn"
       )
     )
+  }
+
+  test("EXISTS does not look at the columns that it selects") {
+    val queries = Seq(
+      "SELECT id, ssn FROM seen s WHERE EXISTS (SELECT ssn, upper(ssn) FROM seen t WHERE t.id = s.id)",
+      "SELECT id, NOT EXISTS (SELECT ssn FROM seen t WHERE t.id > s.id AND t.salary < 6) FROM seen s"
+    )
+    assertEquals(queries.filter(isCondition), Nil)
   }
 }
