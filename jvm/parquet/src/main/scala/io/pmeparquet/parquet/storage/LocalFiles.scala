@@ -99,21 +99,32 @@ private[parquet] object LocalFiles {
     finally stream.close()
   }
 
-  /** Starts at the opened directory, so that a link that replaces a directory meanwhile leads nowhere. */
+  /**
+   * Starts at the opened directory, so that a link that replaces a directory meanwhile leads nowhere. Files go before
+   * directories: a task that misses what it wrote then misses the mark of its run as well, and can say that it is over.
+   */
   private def deleteIn(directory: SecureDirectoryStream[Path], name: Path): Unit =
-    try {
-      val attributes = directory.getFileAttributeView(name, classOf[BasicFileAttributeView], NoLinks)
-      if (!attributes.readAttributes().isDirectory) directory.deleteFile(name)
+    try
+      if (!isDirectory(directory, name)) directory.deleteFile(name)
       else {
         val inner = directory.newDirectoryStream(name, NoLinks)
-        try inner.asScala.map(_.getFileName).toList.foreach(deleteIn(inner, _))
+        try inner.asScala.map(_.getFileName).toList.sortBy(isDirectory(inner, _)).foreach(deleteIn(inner, _))
         finally inner.close()
         directory.deleteDirectory(name)
       }
-    } catch { case _: NoSuchFileException => () }
+    catch { case _: NoSuchFileException => () }
+
+  private def isDirectory(directory: SecureDirectoryStream[Path], name: Path) =
+    try
+      directory
+        .getFileAttributeView(name, classOf[BasicFileAttributeView], NoLinks)
+        .readAttributes()
+        .isDirectory
+    catch { case _: NoSuchFileException => false }
 
   private def deleteByName(path: Path): Unit = {
-    if (find(path) == Found.Directory) opened(path)(_.asScala.toList).foreach(deleteByName)
+    if (find(path) == Found.Directory)
+      opened(path)(_.asScala.toList).sortBy(find(_) == Found.Directory).foreach(deleteByName)
     Files.deleteIfExists(path)
     ()
   }

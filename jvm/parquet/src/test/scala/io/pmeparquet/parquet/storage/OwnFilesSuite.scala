@@ -118,6 +118,28 @@ class OwnFilesSuite extends FunSuite {
     assertEquals(text(elsewhere.resolve("kept")), Precious)
   }
 
+  directory.test(
+    "files go before directories, so nobody misses a file whose directory's mark is still there"
+  ) { root =>
+    val own = Files.createDirectory(root.resolve("own"))
+    // Their names come in no order.
+    val attempts =
+      (1 to 200).map(at => write(Files.createDirectory(own.resolve(s"attempt-$at")).resolve("part")))
+    val mark = write(own.resolve("running"))
+    val watching = Executors.newSingleThreadExecutor()
+    try {
+      val wasWrong = watching.submit(new Callable[Boolean] {
+        override def call(): Boolean = {
+          var wrong = false
+          while (Files.exists(own)) wrong |= attempts.exists(Files.notExists(_)) && Files.exists(mark)
+          wrong
+        }
+      })
+      OwnFiles.delete(hadoop(own), conf)
+      assert(!wasWrong.get())
+    } finally watching.shutdownNow()
+  }
+
   directory.test("directories are not created through a link") { root =>
     val elsewhere = Files.createDirectory(root.resolve("elsewhere"))
     val own = Files.createDirectory(root.resolve("own"))

@@ -266,8 +266,9 @@ class TableInPlaceSuite extends PlainTableSuite {
             own <- place.toFile.listFiles.toSeq.map(_.toPath.resolve("running"))
             if own != others && Files.exists(own)
           )
-            if (gone == "mark") Files.deleteIfExists(own)
-            else allFiles(own.getParent.toString).foreach(Files.deleteIfExists(_))
+            // The mark goes first, as where a run removes another one.
+            for (file <- own +: (if (gone == "mark") Nil else allFiles(own.getParent.toString)))
+              Files.deleteIfExists(file)
         }
       // Spark may retry no task: all files fail, or the run does.
       val failed =
