@@ -1,4 +1,4 @@
-"""What docs/platforms.md says of Databricks, checked where this runs: one table of promises.
+"""What docs/compatibility.md says of Databricks, checked where this runs: one table of promises.
 
     python examples/databricks/check_platform.py --out target/platform
 

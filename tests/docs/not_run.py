@@ -28,7 +28,7 @@ NOT_RUN = {
     },
     "docs/iceberg.md": {"CREATE TABLE lake.db.people": ICEBERG},
     "docs/orc.md": {"spark = pme.configure(SparkSession.builder).enableHiveSupport()": HIVE},
-    "docs/platforms.md": {
+    "docs/compatibility.md": {
         "spark-submit --jars ": CLUSTER,
         "spark-submit --packages ": CLUSTER,
         "start-connect-server.sh ": CLUSTER,

@@ -1,4 +1,4 @@
-"""The tables of operations, stores and faults in docs/storage-tests.md: each cell that says so has a test."""
+"""The tables of operations, stores and faults in docs/storage.md: each cell that says so has a test."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ ROWS: dict[str, tuple[str | None, str | None, str | None, str | None]] = {
 
 def rows() -> dict[str, list[str]]:
     """Return the cells of both tables, by the first one of each row."""
-    page = (ROOT / "docs" / "storage-tests.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "storage.md").read_text(encoding="utf-8")
     found = {}
     for heading in ("Operation", "Fault"):
         table = page.partition(f"| {heading} | {' | '.join(STORES)} |\n")[2].partition("\n\n")[0]
