@@ -4,7 +4,7 @@ Start at `snapshots`.
 
 `listing` finds, reads and compares manifests; `fields` reads JSON strictly, and `manifest` what a version states with
 it, as `version` defines it. `results` has the answers and shows them.
-docs/snapshots.md specifies the format. Seals are not checked here: the connector does that.
+docs/snapshot-format.md specifies the format. Seals are not checked here: the connector does that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads the manifest of a snapshot: its content and its seal, a line each (docs/snapshots.md, "Manifest")."""
+"""Reads the manifest of a snapshot: its content and its seal, a line each (docs/snapshot-format.md, "Manifest")."""
 
 from __future__ import annotations
 

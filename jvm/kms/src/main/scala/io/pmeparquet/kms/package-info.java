@@ -16,8 +16,8 @@
  *     new package needs a line in scripts/layers.txt.
  *  4. Python: a class in `python/src/pme_parquet/_kms`, exported by `pme_parquet/__init__.py`; the name in `_cli`
  *     (`checking`, `given`), and options that hold secrets in `_cli/parsing`.
- *  5. Docs: `make docs-update` for docs/options.md; docs/choose-a-kms.md, docs/keys.md, docs/api.md and the table in
- *     README.md and in docs/architecture.md; CHANGELOG.md.
+ *  5. Docs: `make docs-update` for docs/options.md; docs/keys.md, docs/api.md and the table in
+ *     docs/architecture.md; CHANGELOG.md.
  *  6. Tests: `KmsAccessSuite` and `ClientKindSuite` cover each entry; tests/kms/client/test_foo.py for the client's
  *     failures, without Spark; tests/kms/test_foo.py with Spark; both with a server that replaces the KMS;
  *     tests/python/test_cloud_options.py, and for a jar `CLOUDS` in tests/packaging/test_packages.py.

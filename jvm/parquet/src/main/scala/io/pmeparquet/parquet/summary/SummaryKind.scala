@@ -9,7 +9,7 @@ import scala.util.Try
 import io.pmeparquet.{PmeErrors, PmeException}
 
 /**
- * A kind of index, with its settings. Its name and parameters are those in manifests (docs/snapshots.md, "Format").
+ * A kind of index, with its settings. Its name and parameters are those in manifests (docs/snapshot-format.md).
  * ''Crosses the wire.''
  */
 sealed trait SummaryKind extends Serializable {

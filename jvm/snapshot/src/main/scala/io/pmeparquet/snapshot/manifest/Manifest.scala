@@ -3,7 +3,7 @@ package io.pmeparquet.snapshot.manifest
 import io.pmeparquet.parquet.summary.SummaryKind
 
 /**
- * The content of a manifest: one version of a table (docs/snapshots.md, "Format").
+ * The content of a manifest: one version of a table (docs/snapshot-format.md).
  *
  * @param version from 1
  * @param previous SHA-256 of the manifest of the version before, in hexadecimal digits; none for version 1

@@ -47,7 +47,7 @@ final class HmacSealer(footerKey: String, keys: KeySource, former: Option[String
   }
 }
 
-/** What is sealed, and how (docs/snapshots.md, "Format"). */
+/** What is sealed, and how (docs/snapshot-format.md). */
 private[snapshot] object Seals {
   val Hmac = "HMAC-SHA256"
 

@@ -9,7 +9,7 @@ import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
 
 /**
  * What an index says of the files of a part, as the bytes of a Parquet file: row ''n'' is about file ''n'' of the part's
- * list (docs/snapshots.md, "Format").
+ * list (docs/snapshot-format.md).
  */
 private[snapshot] object IndexFile {
 

@@ -24,7 +24,7 @@ import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import io.pmeparquet.{PmeErrors, PmeException}
 
-/** The list of files of a part, as the bytes of a Parquet file (docs/snapshots.md, "Format"). */
+/** The list of files of a part, as the bytes of a Parquet file (docs/snapshot-format.md). */
 private[snapshot] object PartFile {
 
   val schema: MessageType = MessageTypeParser.parseMessageType(
