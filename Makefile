@@ -6,7 +6,7 @@
 PYTHON ?= python3
 SHELL := /bin/bash
 
-VERSION := 0.1.0
+OURS := $(shell sed -n 's/^__version__ = "\(.*\)"$$/\1/p' python/src/pme_parquet/_version.py)
 # PySpark 4.3 needs Python 3.11.
 NEWEST := $(shell $(PYTHON) -c 'import sys; print("4.3.0" if sys.version_info >= (3, 11) else "4.2.1")')
 OLDEST := 3.5.9
@@ -22,11 +22,11 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := pip install --quiet --requirement $(REQUIREMENTS)/pip.txt
 JVM_SOURCES := build.sbt .scalafmt.conf $(shell find jvm project -type f -not -path '*/target/*' -not -path '*/src/test/*')
 PYTHON_SOURCES := python/pyproject.toml python/README.md $(shell find python/src -type f \( -name '*.py' -o -name '*.pyi' -o -name 'py.typed' -o -name '*.css' \))
-WHEEL := target/wheel/pme_parquet-$(VERSION)-py3-none-any.whl
+WHEEL := target/wheel/pme_parquet-$(OURS)-py3-none-any.whl
 ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOTICE $(shell find python/accp/src -type f -name '*.py*' -not -name '*.pyc')
-ACCP_WHEEL := target/wheel/pme_parquet_accp-$(VERSION)-py3-none-any.whl
+ACCP_WHEEL := target/wheel/pme_parquet_accp-$(OURS)-py3-none-any.whl
 JARS := target/jars/.built
-LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose scripts/faults scripts/test-part
+LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose scripts/faults scripts/release scripts/test-part
 # When one of these changes, Sphinx builds all pages. A new or deleted page changes its folder.
 SITE_SOURCES := docs/conf.py docs/_toc.yml $(wildcard docs/_site/*.py) $(shell find docs -type d -not -path 'docs/_site*')
 
@@ -63,7 +63,7 @@ SBT_OF_JARS = scripts/sbt
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo demo-told test ready-to-test test-all test-parts test-open test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven clean help
+.PHONY: build wheel venv demo demo-told test ready-to-test test-all test-parts test-parts-json test-open tools test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven publish-pypi release clean help
 
 help:
 	@sed -n 's/^# //p' Makefile | head -4
@@ -93,6 +93,10 @@ test-all: lint docs $(PARTS:%=test-all-%)
 test-parts:
 	@printf '%s\n' $(PARTS:%=test-all-%)
 
+# As a list that a workflow takes for its matrix.
+test-parts-json:
+	@printf '%s\n' $(PARTS:%=test-all-%) | $(PYTHON) -c 'import json, sys; print(json.dumps(sys.stdin.read().split()))'
+
 # The parts that have to run, and why.
 test-open:
 	@scripts/test-part --open $(PARTS)
@@ -117,7 +121,14 @@ $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
 # Only these tests, on the newest Spark, read stores with the clouds' own clients and with Python's packages.
 test-all-$(NEWEST)-storage.clouds: .venv/.clouds
 
+test-all-$(NEWEST)-packaging: .venv/.release
+
 test-all-$(NEWEST)-flink: target/jars/flink/.all
+
+# Programs that some tests need, from Debian's packages: as root.
+tools:
+	scripts/install-softhsm
+	scripts/install-chromium
 
 test-quick: lint $(call tested_on,.venv) $(ACCP_WHEEL)
 	PME_TEST_HERE=1 .venv/bin/python -m pytest $(QUICK) $(PYTEST_ARGS)
@@ -167,6 +178,10 @@ docs-update: | .venv/.ready
 	UPDATE_DOCS=1 scripts/sbt core-2_13/test
 
 publish-local publish-maven: $(JARS)
+
+# All that is published of a version: make release VERSION=1.0.0-rc1 KEY=<the OpenPGP key that signs>.
+release: $(JARS) .venv/.release
+	.venv/bin/python scripts/release $(VERSION) $(KEY:%=--key %)
 
 # What only `make test-all` tests: versions of Iceberg, 47 MB each, S3A for one of them, 12 MB, and clients of clouds'
 # stores, 41 MB.
@@ -239,6 +254,16 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 	$(@D)/bin/$(INSTALL) pyspark==$* -r $<
 	echo 'import site, sys; site.addsitedir(f"{sys.prefix}/../../.venv/lib/python3.{sys.version_info[1]}/site-packages")' \
 	  >$$(echo $(@D)/lib/python3*/site-packages)/shared.pth
+	touch $@
+
+# The workflow of a release calls this: PyPI trusts it by its name, so it needs no token.
+publish-pypi: .venv/.release
+	.venv/bin/python -m twine upload --non-interactive target/release/$(VERSION)/pypi/*
+
+# After this a release needs no network.
+.venv/.release: $(REQUIREMENTS)/release.txt project/plugins.sbt | $(JARS) .venv/.ready
+	.venv/bin/$(INSTALL) -r $<
+	PME_RELEASE=1 scripts/sbt update
 	touch $@
 
 .venv/.bench: $(REQUIREMENTS)/bench.txt .venv/.wheel

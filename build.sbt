@@ -10,7 +10,7 @@ import Versions._
 // Each module is compiled once per Scala version; only `spark` is compiled per Spark line as well.
 
 ThisBuild / organization := "io.pmeparquet"
-ThisBuild / version := "0.1.0"
+ThisBuild / version := released((ThisBuild / baseDirectory).value).forMaven
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 ThisBuild / description := "Parquet Modular Encryption for Spark"
 ThisBuild / homepage := Some(url("https://github.com/pme-parquet/pme-parquet"))
@@ -154,12 +154,6 @@ def orcModule(scala: String, suffix: String, core: Project, kms: Project, parque
     )
     .settings(libraryDependencies ++= parquetAndHadoop ++ codecs ++ orc)
 
-val mavenLayout = publishTo := Some(
-  Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(
-    Resolver.mavenStylePatterns
-  )
-)
-
 /** What Spark's own launchers open to it of the JDK (JavaModuleOptions of Spark). */
 val openedToSpark = Seq(
   "java.lang",
@@ -201,14 +195,44 @@ def ofArchive(jars: File): Seq[String] = {
   archive.toSeq.flatMap(found => Seq("-Xshare:auto", "-Xlog:disable", s"-XX:SharedArchiveFile=$found"))
 }
 
+/** The texts of our licence and notice in a jar that is published. */
+val licenceInJar = Compile / resourceGenerators += Def.task {
+  for (name <- Seq("LICENSE", "NOTICE")) yield {
+    val text = (Compile / resourceManaged).value / "META-INF" / name
+    IO.copyFile((ThisBuild / baseDirectory).value / name, text)
+    text
+  }
+}.taskValue
+
+/** `make release` builds the documents of the API; all else does without, because they take a minute for each jar. */
+val isRelease = sys.env.contains("PME_RELEASE")
+
+/** A published module: its POM's name, its place in `target/maven`, and the documents of its API. */
+def published(title: String) = Seq(
+  name := title,
+  publish / skip := false,
+  publishMavenStyle := true,
+  // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
+  pomPostProcess := PomWithoutDependencies,
+  publishTo := Some(
+    Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(
+      Resolver.mavenStylePatterns
+    )
+  ),
+  licenceInJar,
+  Compile / doc / sources := (if (isRelease) (Compile / sources).value else Nil),
+  Compile / doc / scalacOptions := Seq("-doc-title", title, "-doc-version", version.value),
+  Compile / doc / javacOptions := Seq("--release", "17", "-Xdoclint:none", "-quiet")
+)
+
 /** The connector: one jar that holds our six layers and nothing else. Spark and Parquet are the cluster's. */
 def connector(line: SparkLine, scala: String, suffix: String, kit: Project, layers: Project*) =
   module("spark", scala, s"${line.name.replace('.', '_')}-$suffix")
     .dependsOn(layers.map(_ % Provided): _*)
     .dependsOn(kit % Test)
+    .settings(published(s"pme-parquet for Spark ${line.name}, Scala ${suffix.replace('_', '.')}"))
     .settings(
       moduleName := s"pme-parquet-spark-${line.name}",
-      publish / skip := false,
       libraryDependencies ++= Seq(
         "org.apache.spark" %% "spark-sql" % line.version % Provided,
         // The interface of its log's stores, which has no dependency that is not Spark's.
@@ -217,11 +241,22 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       // By which a jar says what it is, also if there are two of them on a class path.
       Compile / resourceGenerators += Def.task {
         val told = (Compile / resourceManaged).value / "io" / "pmeparquet" / "spark" / "connector.properties"
-        IO.write(told, s"version=${version.value}\nspark=${line.name}\nscala=${suffix.replace('_', '.')}\n")
+        IO.write(
+          told,
+          s"version=${released((ThisBuild / baseDirectory).value).text}\nspark=${line.name}\nscala=${suffix.replace('_', '.')}\n"
+        )
         Seq(told)
       }.taskValue,
       Compile / packageBin / mappings ++=
         layers.map(_ / Compile / packageBin / mappings).join.value.flatten,
+      Compile / packageSrc / mappings ++=
+        layers.map(_ / Compile / packageSrc / mappings).join.value.flatten,
+      Compile / doc / sources ++=
+        (if (isRelease) layers.map(_ / Compile / sources).join.value.flatten else Nil),
+      // Scaladoc does not see what Spark opens to its own packages only, as Java does, and 2.12's knows no records.
+      Compile / doc / sources := (Compile / doc / sources).value
+        .filterNot(file => Set("KeyRpc.java", "KmsLogin.java")(file.getName)),
+      Compile / doc / dependencyClasspath ++= (Compile / products).value.map(Attributed.blank),
       // One session serves all suites of a run. Most of what they make is short-lived: in a small young generation, five to
       // ten per cent of their time went to collecting it.
       Test / javaOptions ++= openedToSpark ++ briefJvm ++
@@ -237,11 +272,7 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
         val compiled = (Test / fullClasspath).value
         val provided = update.value.select(configurationFilter(Provided.name))
         testedSpark(line).fold(compiled)(onTestedSpark(compiled, provided))
-      },
-      // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
-      pomPostProcess := PomWithoutDependencies,
-      publishMavenStyle := true,
-      mavenLayout
+      }
     )
 
 def testkit(scala: String, suffix: String, parquet: Project) = module("testkit", scala, suffix)
@@ -256,13 +287,13 @@ def testkit(scala: String, suffix: String, parquet: Project) = module("testkit",
 
 /** Amazon's provider under a coordinate of ours: `--packages` cannot name a classifier, and a POM can. */
 lazy val accp = (project in file("target/modules/accp")).settings(
+  published("Amazon Corretto Crypto Provider for pme-parquet"),
+  pomPostProcess := identity,
   moduleName := "pme-parquet-accp",
   description := "The Amazon Corretto Crypto Provider, for pme-parquet to decrypt with",
   crossPaths := false,
   autoScalaLibrary := false,
-  libraryDependencies += correttoJars,
-  publishMavenStyle := true,
-  mavenLayout
+  libraryDependencies += correttoJars
 )
 
 /** The licences and notices of what a jar holds, which are mostly the same. */
@@ -273,13 +304,6 @@ val eachTextOnce = CustomMergeStrategy("each text once") { files =>
   )
 }
 
-/** The text of our licence in a jar that is not a connector's. */
-val licenceInJar = Compile / resourceGenerators += Def.task {
-  val licence = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
-  IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", licence)
-  Seq(licence)
-}.taskValue
-
 /**
  * A KMS client in a jar of its own, in Java, for every Spark and Scala: it is used with the connector, whose classes it
  * calls. What it needs that Spark does not bring is in the jar, under names of ours, so that it meets no other version.
@@ -287,6 +311,7 @@ val licenceInJar = Compile / resourceGenerators += Def.task {
 def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
   Project(s"kms-$cloud", file(s"target/modules/kms-$cloud"))
     .dependsOn(core213 % Provided, kms213 % Provided)
+    .settings(published(s"pme-parquet KMS client: $cloud"))
     .settings(
       moduleName := s"pme-parquet-kms-$cloud",
       crossPaths := false,
@@ -295,10 +320,7 @@ def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
       Compile / javaSource := (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "main" / "java",
       Compile / resourceDirectory :=
         (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "main" / "resources",
-      // Ours, which is that of most of what is in the jar as well.
-      licenceInJar,
       javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing", "-Werror"),
-      Compile / doc / sources := Nil,
       libraryDependencies ++= needs ++ Seq(
         "org.apache.parquet" % "parquet-hadoop" % Versions.parquet % Provided,
         "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided,
@@ -318,10 +340,7 @@ def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
         case other => (assembly / assemblyMergeStrategy).value(other)
       },
       assembly / assemblyJarName := s"pme-parquet-kms-$cloud-${version.value}.jar",
-      Compile / packageBin := assembly.value,
-      pomPostProcess := PomWithoutDependencies,
-      publishMavenStyle := true,
-      mavenLayout
+      Compile / packageBin := assembly.value
     )
 
 lazy val kmsAws = kmsClient(
@@ -355,6 +374,7 @@ lazy val kmsAzure = kmsClient("azure", Nil, Nil)
  */
 lazy val iceberg = (project in file("target/modules/iceberg"))
   .dependsOn(core213 % "provided->compile;test->test", kms213 % "provided->compile;test->test")
+  .settings(published("pme-parquet for Apache Iceberg"))
   .settings(
     moduleName := "pme-parquet-iceberg",
     description := "Keys of pme-parquet's KMSs for table encryption of Apache Iceberg",
@@ -363,20 +383,15 @@ lazy val iceberg = (project in file("target/modules/iceberg"))
     scalaVersion := scala213,
     Compile / javaSource := (ThisBuild / baseDirectory).value / "jvm" / "iceberg" / "src" / "main" / "java",
     Test / scalaSource := (ThisBuild / baseDirectory).value / "jvm" / "iceberg" / "src" / "test" / "scala",
-    licenceInJar,
     javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing", "-Werror"),
     scalacOptions ++= warnings :+ "-Wconf:cat=deprecation&msg=JavaConverters:s",
-    Compile / doc / sources := Nil,
     libraryDependencies ++= parquetAndHadoop ++ Seq(
       "org.apache.iceberg" % "iceberg-api" % icebergOldest % Provided,
       "org.apache.iceberg" % "iceberg-core" % icebergOldest % Provided,
       "org.scala-lang" % "scala-library" % scala213 % Test,
       "org.scalameta" % "munit_2.13" % munit % Test
     ),
-    Test / fork := true,
-    pomPostProcess := PomWithoutDependencies,
-    publishMavenStyle := true,
-    mavenLayout
+    Test / fork := true
   )
 
 /** Iceberg for Spark, 47 MB each, for tests. Nothing of it is shipped. */

@@ -1,3 +1,5 @@
+import sbt.*
+
 /** Every version the build uses, in one place. A Spark line is compiled once, against its oldest supported release. */
 object Versions {
   val scala212 = "2.12.18"
@@ -70,4 +72,15 @@ object Versions {
   final case class SparkLine(name: String, version: String)
   val spark35: SparkLine = SparkLine("3.5", "3.5.9")
   val spark40: SparkLine = SparkLine("4.0", "4.0.4")
+
+  /** The version that is released, which Python has: `1.0.0rc1` is `1.0.0-rc1` to Maven. */
+  final case class Released(text: String) {
+    def forMaven: String = text.replaceFirst("(?<=\\d)(a|b|rc)(?=\\d)", "-$1")
+  }
+
+  def released(root: File): Released = {
+    val Declared = "__version__ = \"(.+)\"".r
+    val lines = IO.readLines(root / "python" / "src" / "pme_parquet" / "_version.py")
+    lines.collectFirst { case Declared(text) => Released(text) }.getOrElse(sys.error("no version"))
+  }
 }

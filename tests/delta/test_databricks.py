@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import pme_parquet as pme
 from tests.delta.platform_checks import FOLDER, checks
 from tests.support import needs
+from tests.support.session import VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,8 +67,8 @@ def test_the_bundle_names_what_there_is() -> None:
     [task] = bundle["resources"]["jobs"]["check"]["tasks"]
     assert (FOLDER / task["notebook_task"]["notebook_path"]).is_file()
     [library], cluster = task["libraries"], task["new_cluster"]
-    assert library["whl"].endswith("/pme_parquet-0.1.0-py3-none-any.whl")
-    assert cluster["spark_env_vars"]["PME_JAR"].endswith("/pme-parquet-spark-4.0_2.13-0.1.0.jar")
+    assert library["whl"].endswith(f"/pme_parquet-{pme.__version__}-py3-none-any.whl")
+    assert cluster["spark_env_vars"]["PME_JAR"].endswith(f"/pme-parquet-spark-4.0_2.13-{VERSION}.jar")
     [script] = [one["volumes"]["destination"].rpartition("/")[2] for one in cluster["init_scripts"]]
     assert "$PME_JAR" in (FOLDER / script).read_text(encoding="utf-8")
     assert set(re.findall(r"\$\{var\.(\w+)\}", str(bundle))) == set(bundle["variables"])

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import pme_parquet as pme
 from tests.docs.commands import environment, shell
 from tests.docs.masks import same
 from tests.docs.reader import Reader, in_directory
 from tests.docs.typed import to_type
 from tests.support import needs
 from tests.support.markdown import ROOT, code_blocks
-from tests.support.session import NEWEST, VERSION
+from tests.support.session import NEWEST
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 README = ROOT / "README.md"
 JARS = ROOT / "target" / "jars"
-WHEEL = f"target/wheel/pme_parquet-{VERSION}-py3-none-any.whl"
+WHEEL = f"target/wheel/pme_parquet-{pme.__version__}-py3-none-any.whl"
 
 
 is_of_the_newest_spark = needs.spark(NEWEST, "the README installs the newest Spark")

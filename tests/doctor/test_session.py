@@ -9,7 +9,7 @@ from pyspark.version import __version__ as pyspark_version
 
 import pme_parquet as pme
 from tests.support.kms.clients import Client
-from tests.support.session import PASSWORD, PASSWORD_VARIABLE, TEST_KMS, VERSION
+from tests.support.session import PASSWORD, PASSWORD_VARIABLE, TEST_KMS
 from tests.support.shown import all_of, assert_each_says_what_to_do, named, not_ok
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ def test_a_healthy_session_has_no_problem_in_python_and_sql(spark: SparkSession,
     assert named(healthy, "Spark").found == spark.version
     connector = named(healthy, "connector").found
     assert connector.startswith(f"pme-parquet-spark-{'3.5' if spark.version.startswith('3') else '4.0'}_2.1")
-    assert connector.endswith(f" {VERSION}, from {pme.jar_path()}")
+    assert connector.endswith(f" {pme.__version__}, from {pme.jar_path()}")
     parquet = PARQUET[".".join(spark.version.split(".")[:2])]
     for artifact in ("parquet-hadoop", "parquet-column", "parquet-format-structures"):
         assert named(healthy, artifact).found.startswith(f"{parquet}, from ")
-    assert named(healthy, "wheel").found == f"pme-parquet {VERSION}, the same as the connector"
+    assert named(healthy, "wheel").found == f"pme-parquet {pme.__version__}, the same as the connector"
     assert named(healthy, "executors").found == "none: tasks run in the driver (local[2])"
     for key in ("footer", "pii"):
         assert named(healthy, f"key '{key}' from driver").found.startswith("wrapped in ")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 JOBS = Path(__file__).parent / "jobs"
 SPARK_HOME = Path(pyspark.__file__).parent
-WHEEL = ROOT / "target" / "wheel" / f"pme_parquet-{VERSION}-py3-none-any.whl"
-ACCP_WHEEL = ROOT / "target" / "wheel" / f"pme_parquet_accp-{VERSION}-py3-none-any.whl"
+WHEEL = ROOT / "target" / "wheel" / f"pme_parquet-{pme.__version__}-py3-none-any.whl"
+ACCP_WHEEL = ROOT / "target" / "wheel" / f"pme_parquet_accp-{pme.__version__}-py3-none-any.whl"
 IVY = ROOT / "target" / "ivy"
 MAVEN = ROOT / "target" / "maven"
 

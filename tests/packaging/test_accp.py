@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import pme_parquet as pme
 from tests.packaging.places import ACCP_WHEEL, MAVEN, SPARK_HOME, artifact, fresh_python, install, run, submit
 from tests.support import archive, needs
 from tests.support.session import VERSION
@@ -26,7 +27,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def python_with_extra(tmp_path_factory: pytest.TempPathFactory) -> str:
     home = fresh_python(tmp_path_factory.mktemp("extra"))
-    install(home, "--find-links", str(ACCP_WHEEL.parent), f"pme-parquet[accp]=={VERSION}")
+    install(home, "--find-links", str(ACCP_WHEEL.parent), f"pme-parquet[accp]=={pme.__version__}")
     return str(home)
 
 

@@ -1,3 +1,3 @@
-"""The version of this package. The connector must have the same."""
+"""The version of all that is released: the build of the jars and the other packages read it here."""
 
 __version__ = "0.1.0"

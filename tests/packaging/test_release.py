@@ -1,0 +1,178 @@
+"""`make release`: what it makes of a version, and that it makes the same twice."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+import zipfile
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import pme_parquet as pme
+from tests.support import needs, session
+from tests.support.session import NEWEST, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VERSION = "9.8.7-rc1"
+LINES = ("3.5_2.12", "3.5_2.13", "4.0_2.13")
+ARTIFACTS = [
+    *(f"pme-parquet-spark-{line}" for line in LINES),
+    *(f"pme-parquet-{name}" for name in ("kms-aws", "kms-gcp", "kms-azure", "iceberg", "accp")),
+]
+
+
+def _script() -> Any:
+    loader = SourceFileLoader("release", str(ROOT / "scripts" / "release"))
+    spec = spec_from_loader("release", loader)
+    assert spec
+    module = module_from_spec(spec)
+    sys.modules["release"] = module
+    loader.exec_module(module)
+    return module
+
+
+release = _script()
+is_once = needs.spark(NEWEST, "a release is the same on each Spark")
+
+
+@pytest.mark.parametrize(
+    ("text", "maven", "python"),
+    [("1.0.0", "1.0.0", "1.0.0"), ("1.0.0-rc1", "1.0.0-rc1", "1.0.0rc1"), ("1.0.0rc12", "1.0.0-rc12", "1.0.0rc12")],
+)
+def test_a_version_has_the_forms_of_maven_and_of_python(text: str, maven: str, python: str) -> None:
+    version = release.Version.of(text)
+    assert (version.maven, version.python) == (maven, python)
+
+
+@pytest.mark.parametrize("text", ["1.0", "v1.0.0", "1.0.0-SNAPSHOT", "1.0.0; rm", "../1.0.0", ""])
+def test_what_is_no_version_is_refused(text: str) -> None:
+    with pytest.raises(SystemExit, match="is no version"):
+        release.Version.of(text)
+
+
+def test_a_version_is_set_in_its_place_and_in_the_examples_of_documents(tmp_path: Path) -> None:
+    for name in ("python/src/pme_parquet/_version.py", "README.md", "docs/doctor.md", "docs/options.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    before = release.Version.of((ROOT / "python/src/pme_parquet/_version.py").read_text().split('"')[-2])
+    release.set_version(tmp_path, release.Version.of(VERSION))
+    assert '__version__ = "9.8.7rc1"' in (tmp_path / "python/src/pme_parquet/_version.py").read_text()
+    readme = (tmp_path / "README.md").read_text()
+    assert f"pme-parquet-spark-4.0_2.13:{VERSION}" in readme
+    assert "pme_parquet-9.8.7rc1-py3-none-any.whl" in readme
+    assert before.maven not in readme
+    # What the doctor prints is what Python and the connector say of themselves.
+    doctor = (tmp_path / "docs/doctor.md").read_text()
+    assert f"pme-parquet-spark-4.0_2.13 9.8.7rc1, from …/jars/pme-parquet-spark-4.0_2.13-{VERSION}.jar" in doctor
+    # Since when there is an option.
+    assert (tmp_path / "docs/options.md").read_text() == (ROOT / "docs/options.md").read_text()
+
+
+def test_documents_name_the_version_that_the_package_has(tmp_path: Path) -> None:
+    version = release.Version.of(pme.__version__)
+    documents = [path for pattern in release.DOCUMENTS for path in ROOT.glob(pattern) if path.is_file()]
+    for document in documents:
+        (tmp_path / document.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(document, tmp_path / document.relative_to(ROOT))
+    (tmp_path / release.VERSION).parent.mkdir(parents=True)
+    shutil.copy(ROOT / release.VERSION, tmp_path / release.VERSION)
+    release.set_version(tmp_path, version)
+    changed = [path.name for path in documents if (tmp_path / path.relative_to(ROOT)).read_text() != path.read_text()]
+    assert changed == []
+    assert version.maven == session.VERSION
+
+
+def test_notes_are_the_versions_part_of_the_changelog() -> None:
+    changelog = "# Changelog\n\n## [Unreleased]\n\nnew\n\n## [1.0.0] - 2026-12-01\n\n- old\n"
+    assert release.notes(changelog, release.Version.of("1.0.0")) == "# pme-parquet 1.0.0\n\n- old\n"
+    assert release.notes(changelog, release.Version.of("1.1.0")) == "# pme-parquet 1.1.0\n\nnew\n"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two releases of the same commit, the first with signatures of a key that is made for it."""
+    work = tmp_path_factory.mktemp("release")
+    home = work / "gnupg"
+    home.mkdir(mode=0o700)
+    environment = {**os.environ, "GNUPGHOME": str(home)}
+    key = ["gpg", "--batch", "--passphrase", "", "--quick-generate-key", "Somebody <somebody@example.org>", "ed25519"]
+    subprocess.run(key, env=environment, check=True, capture_output=True)
+    for name, more in (("one", ["--key", "somebody@example.org"]), ("two", [])):
+        command = [sys.executable, str(ROOT / "scripts" / "release"), VERSION, "--to", str(work / name), *more]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    subprocess.run(["gpgconf", "--kill", "all"], env=environment, check=False)  # noqa: S607
+    return work / "one", work / "two"
+
+
+def _digests(release: Path) -> dict[str, str]:
+    files = [path for path in release.rglob("*") if path.is_file() and path.suffix not in {".asc", ".zip"}]
+    return {str(path.relative_to(release)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@is_once
+@pytest.mark.nightly
+def test_two_releases_of_a_commit_have_equal_bytes(built: tuple[Path, Path]) -> None:
+    one, two = map(_digests, built)
+    assert one == two
+    assert len(one) > 100
+
+
+@is_once
+@pytest.mark.nightly
+def test_each_artifact_has_what_central_asks_for(built: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(built[0] / f"pme-parquet-{VERSION}.zip") as content:
+        names = set(content.namelist())
+    for artifact in ARTIFACTS:
+        place = f"io/pmeparquet/{artifact}/{VERSION}/{artifact}-{VERSION}"
+        for end in (".jar", "-sources.jar", "-javadoc.jar", ".pom"):
+            for sign in ("", ".asc", ".md5", ".sha1", ".sha256", ".sha512"):
+                assert f"{place}{end}{sign}" in names
+        pom = ET.parse(built[0] / "maven" / f"{place}.pom")  # noqa: S314 the build wrote it
+        told = {element.tag.rpartition("}")[2]: element.text for element in pom.getroot()}
+        assert told["name"] != artifact
+        assert {"name", "description", "url", "licenses", "developers", "scm"} <= told.keys()
+
+
+@is_once
+@pytest.mark.nightly
+def test_sources_and_documents_are_those_of_all_layers(built: tuple[Path, Path]) -> None:
+    for line in LINES:
+        name = f"pme-parquet-spark-{line}"
+        place = built[0] / "maven" / "io" / "pmeparquet" / name / VERSION
+        with zipfile.ZipFile(place / f"{name}-{VERSION}.jar") as jar:
+            assert {"META-INF/LICENSE", "META-INF/NOTICE"} <= set(jar.namelist())
+        with zipfile.ZipFile(place / f"{name}-{VERSION}-sources.jar") as sources:
+            assert {"io/pmeparquet/PmeErrors.scala"} <= set(sources.namelist())
+            packages = {path.split("/")[2] for path in sources.namelist() if path.count("/") > 2}
+        assert {"keys", "kms", "parquet", "snapshot", "orc", "spark"} <= packages
+        with zipfile.ZipFile(place / f"{name}-{VERSION}-javadoc.jar") as documents:
+            assert len([path for path in documents.namelist() if path.endswith(".html")]) > 500
+
+
+@is_once
+@pytest.mark.nightly
+def test_signatures_and_statements_are_of_the_published_files(built: tuple[Path, Path]) -> None:
+    environment = {**os.environ, "GNUPGHOME": str(built[0].parent / "gnupg")}
+    signed = sorted(built[0].rglob("*.asc"))
+    assert len(signed) > 30
+    for signature in signed[:: len(signed) // 5]:
+        command = ["gpg", "--verify", str(signature), str(signature.with_suffix(""))]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+    statement = (built[0] / "provenance.json").read_text()
+    for name, digest in _digests(built[0] / "pypi").items():
+        assert f'"pypi/{name}"' in statement
+        assert digest in statement
+    assert {path.name for path in (built[0] / "sbom").iterdir()} == {
+        "pme_parquet-9.8.7rc1-py3-none-any.cdx.json",
+        "pme_parquet_accp-9.8.7rc1-py3-none-any.cdx.json",
+    }
