@@ -5,12 +5,15 @@ Each is identified by its document and its beginning.
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 CLOUD = "needs a cloud, a server or hardware that is not here; tests/kms runs these clients against what is"
 CLUSTER = "needs a cluster; tests/packaging submits jobs to local ones, and tests/connect has a server"
 HIVE = "needs a Hive metastore; tests/orc/test_hive.py has one"
 ICEBERG = "needs Iceberg and a Hive metastore; tests/iceberg/test_tables.py has both"
 INSTALL = "installs the wheel, which the tests' environment has; tests/docs/test_readme.py does it as the README says"
 MAKE = "is what runs the tests, or takes as long"
+OLD_PYTHON = "the Polars and the DuckDB that have encryption need Python 3.11"
 OWN_KMS = "needs a KMS client class of the reader's; tests/interop/test_parquet_java.py runs it with one of the tests"
 
 NOT_RUN = {
@@ -26,6 +29,7 @@ NOT_RUN = {
         'frame.write.format("parquet")': OWN_KMS,
         'frame.write.format("pme-parquet")': OWN_KMS,
     },
+    "docs/recipes.md": {} if find_spec("polars") else dict.fromkeys(["import polars", "import duckdb"], OLD_PYTHON),
     "docs/iceberg.md": {"CREATE TABLE lake.db.people": ICEBERG},
     "docs/orc.md": {"spark = pme.configure(SparkSession.builder).enableHiveSupport()": HIVE},
     "docs/compatibility.md": {
