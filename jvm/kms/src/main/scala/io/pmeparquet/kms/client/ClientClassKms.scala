@@ -170,9 +170,11 @@ object ClientClassKms {
       PmeErrors.keyDenied(where, masterKeyId, kms, failed)
     else if (causes.exists(_.isInstanceOf[javax.crypto.AEADBadTagException]))
       PmeErrors.wrappedKeyNotAuthentic(where, masterKeyId, failed)
-    else if (causes.exists(_.isInstanceOf[LinkageError]))
-      PmeErrors.kmsUnavailable(where, s"a class that $kms needs cannot be loaded ($failed)", failed)
-    else if (causes.exists(_.isInstanceOf[java.io.IOException]))
+    else if (causes.exists(_.isInstanceOf[LinkageError])) {
+      // Only this one's text is the JVM's. That of what wraps it is the client's, which may repeat a secret.
+      val missing = causes.collectFirst { case missing: LinkageError => missing }.get
+      PmeErrors.kmsUnavailable(where, s"a class that $kms needs cannot be loaded ($missing)", failed)
+    } else if (causes.exists(_.isInstanceOf[java.io.IOException]))
       PmeErrors.kmsUnavailable(where, s"$kms could not be reached", failed)
     else PmeErrors.keyNotFound(where, masterKeyId, kms, failed)
   }

@@ -17,6 +17,7 @@ class MissingClassSuite extends FunSuite {
     assertEquals(failed.getCondition(), "PME_KMS_UNAVAILABLE")
     assert(failed.getMessage.contains("cannot be loaded"), failed.getMessage)
     assert(failed.getMessage.contains("org/example/Absent"), failed.getMessage)
+    assert(!failed.getMessage.contains("s3cret"), failed.getMessage)
   }
 
   test("the error names the class if the client misses it when it starts") {
@@ -35,10 +36,10 @@ final class MissesAtStart extends Wrapper {
     throw new NoClassDefFoundError("org/example/Absent")
 }
 
-/** The error comes as the cause of another in one of the calls. */
+/** In one of the calls the error is the cause of another, whose text is the client's. */
 final class MissesInCalls extends Wrapper {
   override def wrapKey(key: Array[Byte], masterKeyId: String): String =
     throw new NoClassDefFoundError("org/example/Absent")
   override def unwrapKey(wrapped: String, masterKeyId: String): Array[Byte] =
-    throw new IllegalStateException(new NoClassDefFoundError("org/example/Absent"))
+    throw new IllegalStateException("with token s3cret", new NoClassDefFoundError("org/example/Absent"))
 }

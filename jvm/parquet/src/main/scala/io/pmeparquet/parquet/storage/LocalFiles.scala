@@ -108,8 +108,10 @@ private[parquet] object LocalFiles {
       if (!isDirectory(directory, name)) directory.deleteFile(name)
       else {
         val inner = directory.newDirectoryStream(name, NoLinks)
-        try inner.asScala.map(_.getFileName).toList.sortBy(isDirectory(inner, _)).foreach(deleteIn(inner, _))
-        finally inner.close()
+        try {
+          val (directories, files) = inner.asScala.map(_.getFileName).toList.partition(isDirectory(inner, _))
+          (files ++ directories).foreach(deleteIn(inner, _))
+        } finally inner.close()
         directory.deleteDirectory(name)
       }
     catch { case _: NoSuchFileException => () }
@@ -123,8 +125,10 @@ private[parquet] object LocalFiles {
     catch { case _: NoSuchFileException => false }
 
   private def deleteByName(path: Path): Unit = {
-    if (find(path) == Found.Directory)
-      opened(path)(_.asScala.toList).sortBy(find(_) == Found.Directory).foreach(deleteByName)
+    if (find(path) == Found.Directory) {
+      val (directories, files) = opened(path)(_.asScala.toList).partition(find(_) == Found.Directory)
+      (files ++ directories).foreach(deleteByName)
+    }
     Files.deleteIfExists(path)
     ()
   }
