@@ -179,9 +179,10 @@ docs-update: | .venv/.ready
 
 publish-local publish-maven: $(JARS)
 
-# All that is published of a version: make release VERSION=1.0.0-rc1 KEY=<the OpenPGP key that signs>.
+# All that is published of a version: make release VERSION=1.0.0-rc1 KEY=<the OpenPGP key that signs>. Recipes take the
+# version from the environment, where neither make nor a shell looks into it.
 release: $(JARS) .venv/.release
-	.venv/bin/python scripts/release $(VERSION) $(KEY:%=--key %)
+	.venv/bin/python scripts/release "$$VERSION" $(KEY:%=--key %)
 
 # What only `make test-all` tests: versions of Iceberg, 47 MB each, S3A for one of them, 12 MB, and clients of clouds'
 # stores, 41 MB.
@@ -256,9 +257,12 @@ $(ACCP_WHEEL): $(JARS) $(ACCP_SOURCES) LICENSE | .venv/.ready $(WHEEL)
 	  >$$(echo $(@D)/lib/python3*/site-packages)/shared.pth
 	touch $@
 
-# The workflow of a release calls this: PyPI trusts it by its name, so it needs no token.
-publish-pypi: .venv/.release
-	.venv/bin/python -m twine upload --non-interactive target/release/$(VERSION)/pypi/*
+# The workflow of a release calls this: PyPI trusts it by its name, so it needs no token. It builds nothing, and runs only
+# what digests name.
+publish-pypi:
+	$(PYTHON) -m venv --clear .venvs/publish
+	.venvs/publish/bin/pip install --quiet --require-hashes --no-deps --only-binary :all: -r $(REQUIREMENTS)/publish.txt
+	.venvs/publish/bin/twine upload --non-interactive "target/release/$$VERSION/pypi/"*
 
 # After this a release needs no network.
 .venv/.release: $(REQUIREMENTS)/release.txt project/plugins.sbt | $(JARS) .venv/.ready

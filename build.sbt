@@ -19,6 +19,9 @@ ThisBuild / scmInfo := (ThisBuild / homepage).value.map(home => ScmInfo(home, s"
 ThisBuild / developers :=
   List(Developer("pme-parquet", "The developers of pme-parquet", "", (ThisBuild / homepage).value.get))
 ThisBuild / versionScheme := Some("early-semver")
+// Otherwise literals are read as the locale of whoever builds has it.
+ThisBuild / scalacOptions ++= Seq("-encoding", "utf-8")
+ThisBuild / javacOptions ++= Seq("-encoding", "utf-8")
 
 // sbt's own rule lets one forked JVM test at a time. Those of the two Sparks have no file in common.
 Global / concurrentRestrictions := Seq(
@@ -221,8 +224,15 @@ def published(title: String) = Seq(
   ),
   licenceInJar,
   Compile / doc / sources := (if (isRelease) (Compile / sources).value else Nil),
-  Compile / doc / scalacOptions := Seq("-doc-title", title, "-doc-version", version.value),
-  Compile / doc / javacOptions := Seq("--release", "17", "-Xdoclint:none", "-quiet")
+  Compile / doc / scalacOptions := Seq(
+    "-encoding",
+    "utf-8",
+    "-doc-title",
+    title,
+    "-doc-version",
+    version.value
+  ),
+  Compile / doc / javacOptions := Seq("-encoding", "utf-8", "--release", "17", "-Xdoclint:none", "-quiet")
 )
 
 /** The connector: one jar that holds our six layers and nothing else. Spark and Parquet are the cluster's. */
