@@ -98,6 +98,23 @@ def test_notes_are_the_versions_part_of_the_changelog() -> None:
     assert release.notes(changelog, release.Version.of("1.1.0")) == "# pme-parquet 1.1.0\n\nnew\n"
 
 
+def test_an_sbom_has_neither_modules_of_the_build_nor_an_order_by_chance() -> None:
+    def bom(*names: str) -> dict[str, Any]:
+        parts = [{"bom-ref": f"pkg:maven/{name}@1", "group": name.split("/")[0]} for name in names]
+        needs = [{"ref": "pkg:maven/io.pmeparquet/jar@1", "dependsOn": [part["bom-ref"] for part in parts]}]
+        return {
+            "metadata": {"component": {"bom-ref": "pkg:maven/io.pmeparquet/jar@1"}},
+            "components": parts,
+            "dependencies": [*needs, *({"ref": part["bom-ref"]} for part in parts)],
+        }
+
+    one, two = bom("b/b", "io.pmeparquet/core", "a/a"), bom("io.pmeparquet/testkit", "a/a", "b/b")
+    assert release.without_layers(one) == release.without_layers(two)
+    assert [part["group"] for part in release.without_layers(one)["components"]] == ["a", "b"]
+    [first] = [part for part in release.without_layers(one)["dependencies"] if part["ref"].endswith("jar@1")]
+    assert first["dependsOn"] == ["pkg:maven/a/a@1", "pkg:maven/b/b@1"]
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Two releases of the same commit, the first with signatures of a key that is made for it."""
