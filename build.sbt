@@ -232,7 +232,15 @@ def published(title: String) = Seq(
     "-doc-version",
     version.value
   ),
-  Compile / doc / javacOptions := Seq("-encoding", "utf-8", "--release", "17", "-Xdoclint:none", "-notimestamp", "-quiet")
+  Compile / doc / javacOptions := Seq(
+    "-encoding",
+    "utf-8",
+    "--release",
+    "17",
+    "-Xdoclint:none",
+    "-notimestamp",
+    "-quiet"
+  )
 )
 
 /** The connector: one jar that holds our six layers and nothing else. Spark and Parquet are the cluster's. */
