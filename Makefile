@@ -181,7 +181,7 @@ publish-local publish-maven: $(JARS)
 
 # All that is published of a version: make release VERSION=1.0.0-rc1 KEY=<the OpenPGP key that signs>. Recipes take the
 # version from the environment, where neither make nor a shell looks into it.
-release: $(JARS) .venv/.release
+release: .venv/.release
 	.venv/bin/python scripts/release "$$VERSION" $(KEY:%=--key %)
 
 # What only `make test-all` tests: versions of Iceberg, 47 MB each, S3A for one of them, 12 MB, and clients of clouds'

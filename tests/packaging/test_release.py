@@ -62,7 +62,13 @@ def test_what_is_no_version_is_refused(text: str) -> None:
 
 
 def test_a_version_is_set_in_its_place_and_in_the_examples_of_documents(tmp_path: Path) -> None:
-    for name in ("python/src/pme_parquet/_version.py", "README.md", "docs/doctor.md", "docs/options.md"):
+    for name in (
+        "python/src/pme_parquet/_version.py",
+        "README.md",
+        "docs/doctor.md",
+        "docs/options.md",
+        "python/pyproject.toml",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     release.set_version(tmp_path, release.Version.of(VERSION))
@@ -74,6 +80,7 @@ def test_a_version_is_set_in_its_place_and_in_the_examples_of_documents(tmp_path
     # What the doctor prints is what Python and the connector say of themselves.
     doctor = (tmp_path / "docs/doctor.md").read_text()
     assert f"pme-parquet-spark-4.0_2.13 9.8.7rc1, from …/jars/pme-parquet-spark-4.0_2.13-{VERSION}.jar" in doctor
+    assert 'accp = ["pme-parquet-accp==9.8.7rc1"]' in (tmp_path / "python/pyproject.toml").read_text()
     # Since when there is an option.
     assert (tmp_path / "docs/options.md").read_text() == (ROOT / "docs/options.md").read_text()
 
