@@ -1,12 +1,16 @@
 """Every class gives exactly the options that were set, under the names of the format."""
 
+import dataclasses
+import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pme_parquet as pme
+from tests.support.session import ROOT
 
 KEYS = pme.Keystore(Path("keys.p12"), password=pme.env("PASSWORD"))
 
@@ -96,3 +100,20 @@ def test_values_are_checked_by_the_connector_not_here() -> None:
 def test_keys_of_another_form_are_refused_with_what_to_type(fields: dict[str, Any], typed: str) -> None:
     with pytest.raises(pme.BadOptionError, match=typed):
         pme.Encryption(**fields).options()
+
+
+def test_help_says_what_each_option_costs_in_the_words_of_its_page() -> None:
+    page = (ROOT / "docs" / "options.md").read_text()
+    rows = [re.split(r"(?<!\\\\) \| ", line.strip("| ")) for line in page.splitlines() if line.startswith("| `")]
+    said = {row[0].strip("`"): (row[4], row[6]) for row in rows if len(row) == 7}
+    fields = {_in_options(field.name): field.name for field in dataclasses.fields(pme.Encryption) if field.name != "kms"}
+    text = " ".join((inspect.getdoc(pme.Encryption) or "").split())
+    for option, field in fields.items():
+        stable, effect = said[option]
+        in_python = re.sub(r"`(\w+)`", lambda name: f"`{fields.get(name[1], name[1])}`", effect)
+        assert stable == "yes", option
+        assert effect == "Nothing." or in_python in text.partition(f" {field}: ")[2], option
+
+
+def _in_options(field: str) -> str:
+    return re.sub(r"_(\w)", lambda found: found[1].upper(), field)

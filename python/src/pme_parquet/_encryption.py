@@ -26,8 +26,9 @@ KeyBits = Literal[128, 192, 256]
 class Encryption(Brief):
     """The keys and modes of a write. Only attributes that are set become options; the format has defaults for others.
 
-    There is one exception: with one key for everything, the options always state that keys are wrapped, so that a read
-    with them never uses the master key itself as a data key.
+    There is one exception: with one key foreverything, the options always state that keys are wrapped, so that a read
+    with them never uses the master key itself as a data key. What an option costs or leaves open is said here and in
+    `docs/options.md` in the same words. All of them are stable.
 
     Example:
         enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["ssn", "address"]})
@@ -36,20 +37,31 @@ class Encryption(Brief):
     Attributes:
         kms: `Keystore`, `Static`, `Vault`, `KmsClass`, `PythonKms`; the name of one that the session configures; or a
             dict of options.
-        footer_key: master key of the footer, and of columns without a key of their own.
-        column_keys: master key to columns, or the text form `key: col, col.*; key2: col`.
-        uniform_key: one master key for everything, instead of `footer_key` and `column_keys`.
-        unlisted_columns: what happens to columns that `column_keys` does not name.
-        algorithm: GCM authenticates pages, CTR does not.
-        plaintext_footer: whether the footer is signed and readable without keys, not encrypted.
-        data_key_bits: length of data keys.
+        footer_key: master key of the footer, and of columns without a key of their own. Whoever has it reads schema and
+            row counts, and all columns without a key of their own. Its name is readable in each file.
+        column_keys: master key to columns, or the text form `key: col, col.*; key2: col`. Each master key costs calls
+            of the KMS (`double_wrapping`). With `plaintext_footer` or external key material, the names of keys are
+            readable.
+        uniform_key: one master key foreverything, instead of `footer_key` and `column_keys`. Whoever has it reads
+            everything. Its name is readable in each file.
+        unlisted_columns: what happens to columns that `column_keys` does not name. `plaintext` leaves the values of
+            these columns readable.
+        algorithm: `AES_GCM_V1` authenticates pages. With `AES_GCM_CTR_V1`, changed pages are not noticed.
+        plaintext_footer: whether the footer is signed and readable without keys, not encrypted. Schema, row counts and
+            names of keys are readable by everybody.
+        data_key_bits: length of data keys. AES has 10, 12 or 14 rounds for these lengths.
         kek_bits: length of key-encryption keys.
-        double_wrapping: whether a key-encryption key wraps data keys, and the master key wraps it.
+        double_wrapping: whether a key-encryption key wraps data keys, and the master key wraps it. `true`: one call of
+            the KMS for each master key, and key-encryption keys stay in memory for
+            `parquet.encryption.cache.lifetime.seconds`. `false`: one call for each data key.
         key_material: whether wrapped keys are stored in the file, or in a separate file in the same directory.
+            `external`: names of keys are readable, and each file has a second one that must not be lost.
         key_management: `direct` uses the named key as the data key (`Keystore` and `Static` only); reads must set it,
-            too.
-        aad_prefix: binds files to a name: text, or a template of `{table}`, `{path}`, `{file}`.
-        store_aad_prefix: whether the file contains the prefix; if not, readers must set it.
+            too. `direct`: one key encrypts many files. Who had it once reads them forever; a new key needs new files.
+        aad_prefix: binds files to a name: text, or a template of `{table}`, `{path}`, `{file}`. Where a read names a
+            prefix, a file with another one is refused, also if it was moved on purpose.
+        store_aad_prefix: whether the file contains the prefix; if not, readers must set it. `true`: the prefix is
+            readable in each file. `false`: without the prefix, files cannot be read.
     """
 
     kms: KmsLike | None = None

@@ -30,6 +30,10 @@ object OfTable {
 /**
  * An option of the format. `docs/options.md` is generated from these.
  *
+ * @param effect
+ *   what its use, or one of its values, costs or leaves readable or unnoticed: one or two sentences
+ * @param isStable
+ *   whether name and meaning stay until the next major version
  * @param values
  *   the allowed values, the default first, if they can be listed
  * @param default
@@ -45,6 +49,8 @@ final case class OptionSpec(
     name: String,
     use: Use,
     doc: String,
+    effect: String,
+    isStable: Boolean = true,
     values: Seq[String] = Nil,
     default: Option[String] = None,
     parquetName: Option[String] = None,

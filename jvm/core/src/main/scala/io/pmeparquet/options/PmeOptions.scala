@@ -13,6 +13,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "Master key of the footer, and of columns that no other key protects. On read with `columnKeys`: the key that " +
       "footers must have. It is also the key of files without key metadata, if the options of the read itself set it with " +
       "`keyManagement=direct`, or with neither `columnKeys` nor `keyManagement`.",
+    "Whoever has it reads schema and row counts, and all columns without a key of their own. Its name is " +
+      "readable in each file.",
     parquetName = Some("footer.key"),
     ofTable = OfTable.Yes
   )
@@ -23,6 +25,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       "covers its leaves; `*` matches within one name; backticks quote names with special characters. On write, a name that " +
       "matches no column is an error. On read, a file is refused unless each column has the key that is named for it, and " +
       "all other columns have what `unlistedColumns` requires.",
+    "Each master key costs calls of the KMS (`doubleWrapping`). With `plaintextFooter` or external key " +
+      "material, the names of keys are readable.",
     parquetName = Some("column.keys"),
     ofTable = OfTable.Yes
   )
@@ -31,6 +35,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Both,
     "One master key for footer and all columns, instead of `footerKey` and `columnKeys`. On read: files in which anything " +
       "has another key are refused. Like `footerKey`, it also names the key of files without key metadata.",
+    "Whoever has it reads everything. Its name is readable in each file.",
     parquetName = Some("uniform.key"),
     ofTable = OfTable.Yes
   )
@@ -40,6 +45,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "What happens to columns that `columnKeys` does not name: they get the footer's key, they stay plaintext, or the write " +
       "fails. On read with `columnKeys`: what these columns must have. With parquet-java's `column.keys`, parquet-java's " +
       "default applies: plaintext, unless `complete.columns` is true.",
+    "`plaintext` leaves the values of these columns readable.",
     values = UnlistedColumns.all.map(_.optionValue),
     parquetName = Some("complete.columns"),
     ofTable = OfTable.UnlessSessionSays
@@ -47,8 +53,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   val Algorithm = OptionSpec(
     "algorithm",
     Both,
-    "On write: the algorithm. On read: `AES_GCM_V1` refuses files with `AES_GCM_CTR_V1`; `AES_GCM_CTR_V1` accepts both. " +
-      "`AES_GCM_CTR_V1` does not authenticate pages.",
+    "On write: the algorithm. On read: `AES_GCM_V1` refuses files with `AES_GCM_CTR_V1`; `AES_GCM_CTR_V1` accepts both.",
+    "With `AES_GCM_CTR_V1`, changed pages are not noticed.",
     values = Seq("AES_GCM_V1", "AES_GCM_CTR_V1"),
     parquetName = Some("algorithm"),
     ofTable = OfTable.UnlessSessionSays
@@ -56,8 +62,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   val PlaintextFooter = OptionSpec(
     "plaintextFooter",
     Write,
-    "Sign the footer instead of encrypting it, so that readers without keys can read unencrypted columns. Schema, row " +
-      "counts and key ids are then readable by everybody.",
+    "Sign the footer instead of encrypting it, so that readers without keys can read unencrypted columns.",
+    "Schema, row counts and names of keys are readable by everybody.",
     values = truth,
     parquetName = Some("plaintext.footer"),
     ofTable = OfTable.UnlessSessionSays
@@ -66,6 +72,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "dataKeyBits",
     Write,
     "Length of data keys.",
+    "AES has 10, 12 or 14 rounds for these lengths.",
     values = Seq("128", "192", "256"),
     parquetName = Some("data.key.length.bits"),
     ofTable = OfTable.Yes
@@ -74,6 +81,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "kekBits",
     Write,
     "Length of key-encryption keys.",
+    "Nothing.",
     values = Seq("128", "192", "256"),
     parquetName = Some("kek.length.bits"),
     ofTable = OfTable.Yes
@@ -83,6 +91,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Write,
     "`true`: a key-encryption key wraps data keys, and the master key wraps it, so the KMS is called once per master " +
       "key. `false`: the master key wraps each data key.",
+    "`true`: one call of the KMS for each master key, and key-encryption keys stay in memory for " +
+      "`parquet.encryption.cache.lifetime.seconds`. `false`: one call for each data key.",
     values = Seq("true", "false"),
     parquetName = Some("double.wrapping"),
     ofTable = OfTable.Yes
@@ -92,6 +102,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Write,
     "Where wrapped keys are stored. `internal`: in the file. `external`: in `_KEY_MATERIAL_FOR_<file>.json` in the same " +
       "directory.",
+    "`external`: names of keys are readable, and each file has a second one that must not be lost.",
     values = Seq("internal", "external"),
     parquetName = Some("key.material.store.internally"),
     ofTable = OfTable.Yes
@@ -102,6 +113,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "`envelope`: each file gets new data keys, which master keys wrap. `direct` (keystore and static only): the named " +
       "key is the data key. On read, `direct` reads both kinds of files; `envelope` refuses a file that names a master " +
       "key as its data key. For files without key metadata see `footerKey`.",
+    "`direct`: one key encrypts many files. Who had it once reads them forever; a new key needs new " +
+      "files.",
     values = Seq("envelope", "direct")
   )
   val AadPrefix = OptionSpec(
@@ -109,12 +122,14 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Both,
     "AAD prefix, which binds files to a place: text, or a template of `{table}`, `{path}`, `{file}`. On read: the " +
       "prefix that files must have.",
+    "Where a read names a prefix, a file with another one is refused, also if it was moved on purpose.",
     ofTable = OfTable.Yes
   )
   val StoreAadPrefix = OptionSpec(
     "storeAadPrefix",
     Write,
     "`true`: the file contains the prefix. `false`: readers must set `aadPrefix`.",
+    "`true`: the prefix is readable in each file. `false`: without the prefix, files cannot be read.",
     values = Seq("true", "false"),
     ofTable = OfTable.Yes
   )
@@ -122,6 +137,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "plaintextFiles",
     Read,
     "Whether files without encryption are an error or are read.",
+    "With `allow`, a file that somebody replaced by a plaintext one is read.",
     values = Seq("error", "allow"),
     ofTable = OfTable.UnlessSessionSays
   )
@@ -130,6 +146,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Read,
     "Whether to read V2 data pages whose repetition and definition levels are outside the ciphertext, as parquet-java " +
       "writes them.",
+    "With `allow`, changed NULLs and list lengths in such pages are not noticed.",
     values = Seq("error", "allow"),
     ofTable = OfTable.UnlessSessionSays
   )
@@ -139,6 +156,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "What happens to a selected column if the KMS refuses its key to this reader (`PME_KEY_DENIED` only). `error`: the " +
       "query fails. `null`: the column reads as NULL. `drop`: it is left out of an inferred schema, and reads as NULL " +
       "elsewhere. Not with `reader=spark`.",
+    "With `null` and `drop`, a query returns NULL where the table has values.",
     values = Seq("error", "null", "drop"),
     ofTable = OfTable.UnlessSessionSays
   )
@@ -148,6 +166,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Read,
     "What happens to a selected column if the KMS does not have its key (`PME_KEY_NOT_FOUND`), as a keystore that was made " +
       "for this reader. The values mean what they mean for `deniedColumns`. The key of a footer must be there.",
+    "With `null` and `drop`, a query returns NULL where the table has values.",
     values = Seq("error", "null", "drop")
   )
   val DeniedPredicates = OptionSpec(
@@ -155,6 +174,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Read,
     "What happens to conditions on a column that reads as NULL because its key was refused. `error`: the query fails. " +
       "`null`: they see NULL.",
+    "With `null`, a query returns other rows to readers with fewer keys.",
     values = Seq("error", "null"),
     ofTable = OfTable.UnlessSessionSays
   )
@@ -164,6 +184,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "`pages`: the page pipeline of pme-parquet, which checks every length in a file before using it. `spark`: Spark's own " +
       "readers, after a first pass over each column chunk that checks its lengths. `auto` uses `pages`. If `pages` does " +
       "not work with a modified Spark, `spark` is used, and a warning gives the reason.",
+    "`spark` reads each column chunk twice.",
+    isStable = false,
     values = Seq("auto", "pages", "spark"),
     ofTable = OfTable.Yes
   )
@@ -172,6 +194,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Read,
     "The Spark read path. `auto` uses `v1`, which supports `_metadata`, dynamic partition pruning and bucketed joins. It " +
       "uses `v2` for aggregates that footers can answer if `spark.sql.parquet.aggregatePushdown` is true.",
+    "`v2` has no `_metadata`, dynamic partition pruning or bucketed joins.",
+    isStable = false,
     values = Seq("auto", "v2", "v1"),
     ofTable = OfTable.Yes
   )
@@ -181,6 +205,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "Name of the JCE provider that `reader=pages` decrypts with. It must be installed or on the class path, and must pass " +
       "a self-test. `auto` uses Amazon's if it is on the class path, else the JVM's own. Writes and `reader=spark` " +
       "always use the first provider of the JVM; a write that names another is refused.",
+    "The provider sees keys and values. Speed depends on it.",
     default = Some("auto")
   )
 
@@ -189,7 +214,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Both,
     "Session setting only: the tables, as `catalog.database.table` separated by commas, whose stored options may name a " +
       "KMS, addresses, credentials, files and classes. Stored options of other tables may do so only if the session sets " +
-      "the same values."
+      "the same values.",
+    "The authors of these tables choose where credentials of the session go, and which code runs."
   )
 
   val DeltaPredicates = OptionSpec(
@@ -198,6 +224,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "Session setting only: what the log of a Delta table with keys has of texts. Delta writes conditions and " +
       "`userMetadata` into its log. `redact`: the log has `redacted_by_pme_parquet()` instead. `allow`: it has the texts; " +
       "constraints and defaults of protected columns are not refused either.",
+    "With `allow`, values in conditions are readable in the log.",
+    isStable = false,
     values = Seq("redact", "allow")
   )
 
@@ -207,7 +235,9 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "Session setting only, with `PmeExtensions`: names of properties that a Delta table may have besides Delta's and those of " +
       "its keys, separated by commas; `team.*` allows all that begin with `team.`. Delta adds a table's properties to the " +
       "Hadoop configuration of its writes, so list only names that no component of the session reads. Names that begin with " +
-      "`parquet.` or `pme-parquet.` stay refused."
+      "`parquet.` or `pme-parquet.` stay refused.",
+    "The authors of Delta tables set these names in the Hadoop configuration of writes.",
+    isStable = false
   )
 
   // Options of parquet-java without a name of ours.
@@ -216,6 +246,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       "parquet.encryption.kms.instance.id",
       Both,
       "Passed to a KMS class.",
+      "Nothing.",
       default = Some("DEFAULT")
     )
   val InstanceUrl =
@@ -223,6 +254,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       "parquet.encryption.kms.instance.url",
       Both,
       "Passed to a KMS class.",
+      "Nothing.",
       default = Some("DEFAULT")
     )
   val AccessToken = OptionSpec(
@@ -230,6 +262,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Both,
     "Passed to a KMS class. As an option it must be a reference to a secret. In the Hadoop configuration it may be the " +
       "token itself, as in parquet-java.",
+    "In the Hadoop configuration, the token is readable by whoever reads that.",
     default = Some("DEFAULT"),
     secret = true
   )
@@ -237,6 +270,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "parquet.encryption.cache.lifetime.seconds",
     Both,
     "How many seconds an unwrapped key-encryption key is used before the KMS is called again.",
+    "A revoked key works this long where it is in memory. A shorter time costs more calls of the KMS.",
     default = Some("600")
   )
 

@@ -11,6 +11,8 @@ private[options] trait SnapshotOptions {
       "table without one is refused. `off`: snapshots are ignored. A version number, or the digest of a version: " +
       "only that version is read. `update`, on write: the write seals the table again after its commit; a read with it " +
       "is as its session says, or `auto`.",
+    "With a snapshot, a read opens its list first. With `off`, files that were added, removed or put back " +
+      "are not noticed.",
     default = Some("auto"),
     ofTable = OfTable.Only("update", beside = Set("auto", "require", "update", "off"))
   )
@@ -18,6 +20,7 @@ private[options] trait SnapshotOptions {
     "snapshotLocation",
     Both,
     "The directory of the table's snapshots, if it is not `_pme_snapshots` in the table's directory.",
+    "Nothing.",
     ofTable = OfTable.UnlessSessionSays
   )
   val MinSnapshot = OptionSpec(
@@ -26,6 +29,7 @@ private[options] trait SnapshotOptions {
     "The oldest state of the table that is accepted: `<table id>:<version>` (as `pme.seal` prints it), or at least 12 " +
       "digits of the digest of a version from which the newest must come. The number of a version alone says less: another " +
       "table or another history can have it, too. A table without a snapshot is refused.",
+    "Nothing.",
     ofTable = OfTable.UnlessSessionSays
   )
   val VerifyKey = OptionSpec(
@@ -33,32 +37,41 @@ private[options] trait SnapshotOptions {
     Both,
     "Reference to the public key, in PEM, that verifies the signature of snapshots. A table without a snapshot, or with " +
       "one that this key does not verify, is refused.",
+    "One check of a signature for each version that a read opens.",
     secret = true
   )
   val SigningKey = OptionSpec(
     "signingKey",
     Write,
     "Name of the private key in the KMS that signs snapshots: Ed25519, or ECDSA with P-256. Without one, a key that the " +
-      "footer's master key wraps makes an HMAC, which stops only those who cannot use that master key."
+      "footer's master key wraps makes an HMAC, which stops only those who cannot use that master key.",
+    "One signature of the KMS for each version."
   )
   val IndexKeys = OptionSpec(
     "indexKeys",
     Write,
     "Master keys of the indexes of a snapshot, written as `columnKeys`. By default an index has the key of its data column. " +
-      "With another key, a reader can skip files by a column that it cannot read."
+      "With another key, a reader can skip files by a column that it cannot read.",
+    "Whoever has the key of an index learns what it says of the column: ranges, values, or a Bloom " +
+      "filter.",
+    isStable = false
   )
   val IndexClasses = OptionSpec(
     "indexClasses",
     Both,
     "Names of the classes, separated by commas, that a read may load to skip files by indexes of your own kinds, and that a " +
       "seal may load to keep such indexes. Other classes that a snapshot names are not loaded.",
+    "The code of these classes runs in the session.",
+    isStable = false,
     ofTable = OfTable.No
   )
   val XskipperStore = OptionSpec(
     "xskipperStore",
     Read,
-    "The directory of a Parquet metadata store of Xskipper, by which a read skips files. A store is not signed: whoever " +
-      "can write to it can hide rows from this read. With `verifyKey`, it is refused."
+    "The directory of a Parquet metadata store of Xskipper, by which a read skips files. A store is not " +
+      "signed. With `verifyKey`, it is refused.",
+    "Whoever can write to the store can hide rows from this read.",
+    isStable = false
   )
 
   protected def snapshotOptions: Seq[OptionSpec] =

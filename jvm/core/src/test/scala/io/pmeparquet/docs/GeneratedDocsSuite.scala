@@ -30,8 +30,11 @@ class GeneratedDocsSuite extends FunSuite {
       "A *secret reference* is `env:NAME`, `file:PATH`, `conf:SPARK_CONF_KEY` or `hadoop-credential:ALIAS`, resolved " +
         "on the driver. A secret itself is refused as a value.",
       "",
-      "| option | values (default first) | for | since | meaning |",
-      "|---|---|---|---|---|"
+      "Name and meaning of a *stable* option stay until the next major version. Those of the others may change with a minor " +
+        "one, which `CHANGELOG.md` says.",
+      "",
+      "| option | values (default first) | for | since | stable | meaning | what it costs or leaves open |",
+      "|---|---|---|---|---|---|---|"
     ) ++ rows ++ Seq(
       "",
       "## Names of parquet-java",
@@ -57,8 +60,9 @@ class GeneratedDocsSuite extends FunSuite {
       if (option.secret) "secret reference"
       else if (option.values.nonEmpty) option.values.map(v => s"`$v`").mkString(", ")
       else option.default.fold("text")(v => s"`$v`, or text")
-    val doc = option.doc.replace("|", "\\|")
-    s"| `${option.name}` | $values | ${option.use.text} | ${option.since} | $doc |"
+    val stable = if (option.isStable) "yes" else "not yet"
+    val texts = Seq(option.doc, option.effect).map(_.replace("|", "\\|")).mkString(" | ")
+    s"| `${option.name}` | $values | ${option.use.text} | ${option.since} | $stable | $texts |"
   }
 
   private def errors: String = {
