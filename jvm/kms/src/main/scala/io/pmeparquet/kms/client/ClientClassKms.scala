@@ -127,7 +127,7 @@ object ClientClassKms {
 
   private def notLoaded(settings: ClientClassSettings, where: String, failed: Throwable): PmeException = {
     val elsewhere = settings.jar.fold("")(jar => s"; it is in the jar $jar, which is not on the class path")
-    PmeErrors.kmsUnavailable(
+    PmeErrors.kmsClassMissing(
       where,
       s"the class cannot be loaded (${failed.getClass.getSimpleName})$elsewhere",
       failed
@@ -173,7 +173,7 @@ object ClientClassKms {
     else if (causes.exists(_.isInstanceOf[LinkageError])) {
       // Only this one's text is the JVM's. That of what wraps it is the client's, which may repeat a secret.
       val missing = causes.collectFirst { case missing: LinkageError => missing }.get
-      PmeErrors.kmsUnavailable(where, s"a class that $kms needs cannot be loaded ($missing)", failed)
+      PmeErrors.kmsClassMissing(where, s"a class that $kms needs cannot be loaded ($missing)", failed)
     } else if (causes.exists(_.isInstanceOf[java.io.IOException]))
       PmeErrors.kmsUnavailable(where, s"$kms could not be reached", failed)
     else PmeErrors.keyNotFound(where, masterKeyId, kms, failed)

@@ -17,6 +17,7 @@ class MissingClassSuite extends FunSuite {
     assertEquals(failed.getCondition(), "PME_KMS_UNAVAILABLE")
     assert(failed.getMessage.contains("cannot be loaded"), failed.getMessage)
     assert(failed.getMessage.contains("org/example/Absent"), failed.getMessage)
+    assert(failed.getMessage.contains("Add the jar with this class"), failed.getMessage)
     assert(!failed.getMessage.contains("s3cret"), failed.getMessage)
   }
 
