@@ -63,7 +63,7 @@ def common(scala: String, source: String) = Seq(
   Compile / doc / sources := Nil,
   libraryDependencies += "org.scalameta" %% "munit" % munit % Test,
   Test / fork := true,
-  Test / javaOptions += "-Xmx1g",
+  Test / javaOptions ++= "-Xmx1g" +: briefJvm,
   // The parts of the connector jar are not published one by one.
   publish / skip := true
 ) ++ (if (scala == scala212) testedElsewhere else Nil)
@@ -124,7 +124,6 @@ def kms(scala: String, suffix: String, core: Project) = module("kms", scala, suf
 def parquetModule(scala: String, suffix: String, core: Project, kms: Project) =
   module("parquet", scala, suffix)
     .dependsOn(core % "provided->compile;test->test", kms % "provided->compile;test->test")
-    .settings(Test / javaOptions ++= briefJvm)
     .settings(libraryDependencies ++= parquetAndHadoop ++ codecs)
 
 def snapshotModule(scala: String, suffix: String, core: Project, kms: Project, parquet: Project) =
@@ -277,7 +276,7 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       Compile / doc / dependencyClasspath ++= (Compile / products).value.map(Attributed.blank),
       // One session serves all suites of a run. Most of what they make is short-lived: in a small young generation, five to
       // ten per cent of their time went to collecting it.
-      Test / javaOptions ++= openedToSpark ++ briefJvm ++
+      Test / javaOptions ++= openedToSpark ++
         Seq("-Xms2g", "-Xmx2g", "-Xmn1g", "-XX:MetaspaceSize=400m", "-XX:ReservedCodeCacheSize=240m"),
       // The tests of most suites take turns between two Sparks (SparkSuite). The oldest one interprets small expressions:
       // in the minutes of these tests, to compile them takes longer than to run them.
