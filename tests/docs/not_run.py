@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+AIRFLOW = "needs Airflow, which has more packages than all tests together; run by hand with 3.3.2"
 CLOUD = "needs a cloud, a server or hardware that is not here; tests/kms runs these clients against what is"
 CLUSTER = "needs a cluster; tests/packaging submits jobs to local ones, and tests/connect has a server"
 HIVE = "needs a Hive metastore; tests/orc/test_hive.py has one"
@@ -24,12 +25,15 @@ NOT_RUN = {
         "spark-submit --packages ": CLUSTER,
         "keytool -genseckey -keyalg AES -keysize 256 -alias footer -storetype PKCS11": CLOUD,
     },
-    "docs/performance.md": {"make bench ": MAKE},
-    "docs/migrate.md": {
+    "docs/comparison.md": {
         'frame.write.format("parquet")': OWN_KMS,
         'frame.write.format("pme-parquet")': OWN_KMS,
     },
-    "docs/recipes.md": {} if find_spec("polars") else dict.fromkeys(["import polars", "import duckdb"], OLD_PYTHON),
+    "docs/recipes.md": {
+        "import pendulum": AIRFLOW,
+        **({} if find_spec("polars") else dict.fromkeys(["import polars", "import duckdb"], OLD_PYTHON)),
+    },
+    "docs/auditors.md": {".venv/bin/python -m pytest ": MAKE},
     "docs/iceberg.md": {"CREATE TABLE lake.db.people": ICEBERG},
     "docs/orc.md": {"spark = pme.configure(SparkSession.builder).enableHiveSupport()": HIVE},
     "docs/compatibility.md": {
