@@ -56,7 +56,7 @@ def table(index: Index, runs: Mapping[str, list[Outcome]], day: dt.date) -> str:
     valid = list(index.of("valid"))
     lines = [
         BEGIN,
-        f"Valid files of the [vectors](../tests/vectors/vectors.json) that each program opened on {day.day} {day:%B %Y}.",
+        f"Valid [vectors](../tests/vectors/vectors.json) that each program opened on {day.day} {day:%B %Y}.",
         "The others it does not support; a dash means none.",
         "Polars, DuckDB and arrow-rs are given data keys, also where the file has them wrapped.",
         "",
