@@ -26,7 +26,7 @@ WHEEL := target/wheel/pme_parquet-$(OURS)-py3-none-any.whl
 ACCP_SOURCES := python/accp/pyproject.toml python/accp/README.md python/accp/NOTICE $(shell find python/accp/src -type f -name '*.py*' -not -name '*.pyc')
 ACCP_WHEEL := target/wheel/pme_parquet_accp-$(OURS)-py3-none-any.whl
 JARS := target/jars/.built
-LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose scripts/faults scripts/release scripts/test-part
+LINTED := python tests examples docs/conf.py docs/_site scripts/house scripts/layers scripts/prose scripts/faults scripts/release scripts/test-part scripts/vectors
 # When one of these changes, Sphinx builds all pages. A new or deleted page changes its folder.
 SITE_SOURCES := docs/conf.py docs/_toc.yml $(wildcard docs/_site/*.py) $(shell find docs -type d -not -path 'docs/_site*')
 
@@ -38,7 +38,7 @@ SUITES := $(patsubst %,%-suites,$(BETWEEN) $(NEWEST))
 FOLDERS := $(subst /,.,$(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py)))))
 inner_of = $(sort $(dir $(wildcard tests/$(1)/*/test_*.py)))
 # What meets no Spark, or only the newest one.
-ONCE := architecture flink storage.clouds
+ONCE := architecture flink storage.clouds vectors
 PARTS := scala $(SUITES) $(foreach spark,$(filter-out $(NEWEST),$(SPARKS)),$(patsubst %,$(spark)-%,$(filter-out $(ONCE),$(FOLDERS)))) \
   $(FOLDERS:%=$(NEWEST)-%)
 # One or two files of each area, which together take a few minutes.

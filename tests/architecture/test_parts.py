@@ -38,6 +38,7 @@ FILES = {
     "tests/support/source.py": "from tests.support.rows import row\n",
     "tests/support/rows.py": "",
     "tests/support/Kms.java": "",
+    "tests/vectors/vectors.json": "",
 }
 
 
@@ -108,6 +109,7 @@ def passed(project: Path, commit: str | None = None) -> None:
         ("tests/data/a.orc", ["4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
         ("tests/kms/server.py", ["4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
         ("tests/kms/test_vault.py", ["4.3.0-docs", "3.5.9-kms"]),
+        ("tests/vectors/vectors.json", ["scala", "4.3.0-docs"]),
         ("bench/speed.py", []),
     ],
 )

@@ -1,0 +1,51 @@
+"""The vectors are what their script makes, and other programs open the valid ones that they support.
+
+VectorsSuite of jvm/parquet has what our own reader does with each.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from tests.vectors import corpus, index, runs, table
+from tests.vectors.readers import available
+from tests.vectors.valid import PYARROW
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.skipif(pa.__version__ != PYARROW, reason=f"PyArrow {PYARROW} wrote the pages")
+def test_the_script_makes_the_same_bytes_again() -> None:
+    made = corpus.content()
+    assert {path.name for path in made} == {index.INDEX.name, *(path.name for path in index.FILES.iterdir())}
+    assert [path.name for path, content in made.items() if path.read_bytes() != content] == []
+
+
+def test_each_case_says_what_a_reader_must_do() -> None:
+    vectors = index.load()
+    named = {flag for case in vectors.cases for flag in case.flags}
+    assert named == index.FLAGS.keys()
+    for case in vectors.cases:
+        # Rows are what a reader that may open the file returns, and flags are why it may not.
+        assert (vectors.rows(case) is None) == (case.result == index.INVALID), case.id
+        assert bool(case.flags) == (case.result != index.VALID), case.id
+        assert ("UnusedModule" in case.flags) == (case.filter is not None), case.id
+
+
+@pytest.mark.nightly
+def test_other_programs_open_the_valid_files_that_they_support(tmp_path: Path) -> None:
+    vectors = index.load()
+    done = {f"{one.title} {one.version()}": runs.run(one, vectors) for one in available(tmp_path / "classes")}
+    for title, outcomes in done.items():
+        refused = [one for one in outcomes if one.case.result == index.VALID and one.kind in runs.NOT_OPENED]
+        assert refused == [], title
+    on_page = table.columns(table.part(table.PAGE.read_text(encoding="utf-8")))
+    made = table.columns(table.table(vectors, done, dt.datetime.now(dt.timezone.utc).date()))
+    # Other versions may open other files.
+    here = {title: cells for title, cells in made.items() if title in on_page}
+    assert here == {title: on_page[title] for title in here}, "run `scripts/vectors docs`"
