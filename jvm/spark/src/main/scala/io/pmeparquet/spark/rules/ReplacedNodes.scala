@@ -88,10 +88,10 @@ private[spark] object PlanOurs extends SparkStrategy {
 
 /** Whether a session has rules for physical plans, which extensions inject: ours injects none. ''Driver only.'' */
 private[spark] object PhysicalRules {
-  // Those of AQE that get logical plans, from which strategies plan anew.
+  // Those of AQE that get logical plans, which strategies plan again.
   private val OfLogicalPlans = "runtimeOptimizerRules"
 
-  /** Also true if this Spark does not tell. */
+  /** Also true if this Spark does not say. */
   def areThere: Boolean = {
     val state = SparkSession.active.sessionState
     try state.columnarRules.nonEmpty || ofAdaptive(state.adaptiveRulesHolder)
@@ -141,10 +141,10 @@ private[spark] final case class UnreplacedExec(child: SparkPlan, planned: Seq[Cl
     child
   }
 
-  private def check(): Unit = if (UnreplacedExec.classes(child) != planned) refuse(child)
+  private def check(): Unit = if (UnreplacedExec.classes(child) != planned) refuse(child, planned.head)
   else
     child match {
-      case write: DataWritingCommandExec if !isSparks(write) => refuse(write.child)
+      case write: DataWritingCommandExec if !isSparks(write) => refuse(write.child, classOf[WriteFilesExec])
       case _ => ()
     }
 
@@ -153,11 +153,11 @@ private[spark] final case class UnreplacedExec(child: SparkPlan, planned: Seq[Cl
     if (write.cmd.query.isInstanceOf[WriteFiles]) write.child.getClass == classOf[WriteFilesExec]
     else !UnreplacedExec.writes(write.child)
 
-  private def refuse(found: SparkPlan) =
+  private def refuse(found: SparkPlan, instead: Class[_]) =
     throw PmeErrors.replacedNode(
       where = where,
       found = found.getClass.getName,
-      planned = planned.head.getSimpleName
+      planned = instead.getSimpleName
     )
 
   override protected def withNewChildrenInternal(others: IndexedSeq[SparkPlan]): SparkPlan =

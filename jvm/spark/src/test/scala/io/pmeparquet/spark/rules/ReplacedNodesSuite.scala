@@ -4,6 +4,9 @@ import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.Files
 
 import org.apache.spark.sql.{DataFrame, SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.streaming.Trigger
 
 import io.pmeparquet.spark.{EachSpark, SparkSuite}
@@ -244,6 +247,32 @@ class ReplacedNodesSuite extends SparkSuite with EachSpark {
       assertEquals(within.map(_._1), without.map(_._1))
       assertEquals(within.map(_._2), without.map(_._2))
     }
+
+  for (adaptive <- Seq("true", "false"))
+    test(s"partitions are pruned at run time below the guard: AQE $adaptive") {
+      write(people.selectExpr("*", "id % 4 AS part"), keys, s"$target-flat")
+      def flat = reader(keys).load(s"$target-flat")
+      flat.write.format("pme-parquet").options(keys).partitionBy("part").save(target)
+      spark.range(4).selectExpr("id", "id * 10 AS n").write.parquet(s"$target-small")
+      def files = {
+        set(Map("spark.sql.adaptive.enabled" -> adaptive))
+        val small = spark.read.parquet(s"$target-small").where("n = 20")
+        val frame = reader(keys).load(target).join(small, col("part") === small("id"))
+        frame.collect()
+        val scans = nodes(frame.queryExecution.executedPlan).collect { case scan: FileSourceScanExec => scan }
+        scans
+          .filter(_.relation.location.rootPaths.exists(_.toString.endsWith("table")))
+          .map(_.metrics("numFiles").value)
+      }
+      assertEquals(files, Seq(1L))
+      assertEquals(withPlugin("aggregates")(files), Seq(1L))
+    }
+
+  private def nodes(plan: SparkPlan): Seq[SparkPlan] = plan.collect { case node => node }.flatMap {
+    case adaptive: AdaptiveSparkPlanExec => nodes(adaptive.executedPlan)
+    case stage: QueryStageExec => nodes(stage.plan)
+    case node => Seq(node)
+  }
 
   test("a stream's scans are guarded, and Spark's own code writes its files") {
     saved(kinds("v1"))
