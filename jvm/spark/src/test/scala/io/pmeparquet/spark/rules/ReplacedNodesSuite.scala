@@ -53,8 +53,11 @@ class ReplacedNodesSuite extends SparkSuite with EachSpark {
     }
   }
 
+  /** With a shuffle, for AQE to plan. */
   private def saved(kind: Kind, mode: String = "errorifexists"): Unit =
-    people.write
+    people
+      .repartition(2)
+      .write
       .format(kind.format)
       .options(kind.options - "scan")
       .option("compression", "none")
