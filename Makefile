@@ -195,7 +195,7 @@ target/jars/delta/.all: $(JARS)
 	scripts/sbt deltaJars
 	touch $@
 
-# Hudi and Comet, which only `make test-all` tests: 150 MB.
+# Hudi and Comet, which only `make test-all` tests: 180 MB.
 target/jars/hudi/.all: $(JARS)
 	scripts/sbt hudiAndCometJars
 	touch $@

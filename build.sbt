@@ -453,7 +453,7 @@ lazy val delta40 = deltaFor("4.0")
 lazy val delta41 = deltaFor("4.1")
 lazy val delta42 = deltaFor("4.2")
 
-/** Hudi and Comet for Spark 3.5, for `make test-all`: 150 MB. Nothing of them is shipped. */
+/** Hudi for Spark 3.5 and Comet for Spark 4.1, for `make test-all`: 180 MB. Nothing of them is shipped. */
 lazy val hudiAndComet = (project in file("target/modules/hudi-and-comet")).settings(
   publish / skip := true,
   publishMavenStyle := false,
@@ -461,7 +461,7 @@ lazy val hudiAndComet = (project in file("target/modules/hudi-and-comet")).setti
   autoScalaLibrary := false,
   libraryDependencies ++= Seq(
     ("org.apache.hudi" % "hudi-spark3.5-bundle_2.12" % Versions.hudi).intransitive(),
-    ("org.apache.datafusion" % "comet-spark-spark3.5_2.12" % Versions.comet).intransitive()
+    ("org.apache.datafusion" % "comet-spark-spark4.1_2.13" % Versions.comet).intransitive()
   )
 )
 

@@ -58,9 +58,9 @@ object Versions {
   /** Delta that only `make test-all` has, for Spark 4.0, 4.1 and 4.2. There is none for 4.3. */
   val deltaOfSpark4 = "4.4.0"
 
-  /** Hudi and Comet for tests, for Spark 3.5. */
+  /** Hudi for tests, for Spark 3.5, and Comet, for Spark 4.1. */
   val hudi = "1.2.0"
-  val comet = "0.12.0"
+  val comet = "1.2.0"
 
   /** Flink for tests, with Parquet 1.13 and 1.15. It needs no Scala. */
   val flinkOfLongTermSupport = "1.20.1"

@@ -9,10 +9,11 @@ import base64
 import re
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.support import metastore
+from tests.support import canary, metastore
 from tests.support.frames import SIMPLE
 from tests.support.processes import print_result
 from tests.support.session import ROOT, builder, session_settings, without_processes
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 
 FILES = ROOT / "target" / "jars" / "comet"
 FACTORY = {"parquet.crypto.factory.class": "io.pmeparquet.parquet.PmeCryptoFactory"}
-SCANS = ("auto", "native_comet", "native_iceberg_compat", "native_datafusion")
-ON, CONVERT = "spark.comet.enabled", "spark.comet.convert.parquet.enabled"
+ON, CONVERT, SCAN = "spark.comet.enabled", "spark.comet.convert.parquet.enabled", "spark.comet.scan.enabled"
+# Whether Comet writes Parquet itself, which it does only if incompatible results are allowed, too.
+WRITE, INCOMPATIBLE = "spark.comet.write.parquet.enabled", "spark.comet.operator.WriteFilesExec.allowIncompatible"
+CANARY = "canary-7"
 NAMES = ("footer", "pii", "other")
 QUERIES: dict[str, str] = {
     "all": "SELECT to_json(struct(*)) FROM {t}",
@@ -34,6 +37,7 @@ QUERIES: dict[str, str] = {
     "join": "SELECT a.`string`, b.struct.a FROM {t} a JOIN {t} b ON a.`int` = b.`int` WHERE b.`boolean`",
     "sort": "SELECT `string`, `binary` FROM {t} ORDER BY `double` DESC LIMIT 7",
     "count": "SELECT count(*) FROM {t}",
+    "beside": "SELECT b.id, count(*), max(a.`string`) FROM beside b LEFT JOIN {t} a ON a.`int` = b.id GROUP BY b.id",
     "window": "SELECT `int`, lag(`string`) OVER (PARTITION BY `boolean` ORDER BY `int`) FROM {t}",
 }
 
@@ -51,6 +55,7 @@ def session(work: Path) -> SparkSession:
             "spark.shuffle.manager": "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager",
             "spark.memory.offHeap.enabled": "true",
             "spark.memory.offHeap.size": "512m",
+            INCOMPATIBLE: "true",
         }
     )
     spark = made.getOrCreate()
@@ -89,11 +94,21 @@ class Read:
 
 
 @dataclass(frozen=True)
+class Written:
+    """What came of a write, and whether a value can be read in the bytes of its files."""
+
+    outcome: metastore.Outcome
+    is_readable: bool
+
+
+@dataclass(frozen=True)
 class Result:
-    """Queries by their names and whether Comet converts; reads by the scan and the case."""
+    """Queries by their names; reads by the scan and the case; reads that Comet converts; writes by what and by whom."""
 
     queries: dict[str, Compared]
     reads: dict[str, Read]
+    converted: dict[str, metastore.Outcome]
+    writes: dict[str, Written]
 
 
 class Job:
@@ -101,6 +116,8 @@ class Job:
         self.work, self.spark = work, session(work)
         self.queries: dict[str, Compared] = {}
         self.reads: dict[str, Read] = {}
+        self.converted: dict[str, metastore.Outcome] = {}
+        self.writes: dict[str, Written] = {}
         for name, padded in {"keys": str.ljust, "wrong": str.rjust}.items():
             pairs = (f"{key}={base64.b64encode(padded(key, 16).encode()).decode()}" for key in NAMES)
             (work / name).write_text("\n".join(pairs))
@@ -128,15 +145,18 @@ class Job:
 
 
 def all_types(job: Job) -> None:
-    """Query our format over every type, with the conversion and without."""
+    """Query our format over every type, and try the same with scans that Comet converts."""
     columns = [f"{text} AS `{name}`" for name, text in SIMPLE.items()]
     frame = job.spark.range(0, 40, 1, 2).selectExpr(*columns)
     job.ours("types", frame, columnKeys="pii: string, struct, map")
     job.spark.read.format("pme-parquet").options(**job.kms).load(str(job.work / "types")).createTempView("types")
-    for convert in ("false", "true"):
-        job.spark.conf.set(CONVERT, convert)
-        for name, text in QUERIES.items():
-            job.both(f"{name} {convert}", text, "types")
+    job.spark.range(30).write.parquet(str(job.work / "beside"))
+    job.spark.read.parquet(str(job.work / "beside")).createTempView("beside")
+    for name, text in QUERIES.items():
+        job.both(name, text, "types")
+    job.spark.conf.set(CONVERT, "true")
+    for name, text in QUERIES.items():
+        job.converted[name] = metastore.outcome(partial(rows, job.spark.sql(text.format(t="types"))))
     job.spark.conf.set(CONVERT, "false")
 
 
@@ -150,7 +170,7 @@ def bent(place: Path) -> Iterator[Path]:
 
 
 def checks(job: Job) -> None:
-    """Read files that must be refused: with our format, and with Spark's own and our factory, by each scan of Comet."""
+    """Read files that must be refused: with our format, and with Spark's own and our factory, by Comet and by Spark."""
     # Incompressible, so that the bytes in a quarter of a file are a page's.
     frame = job.spark.sql("SELECT id, sha2(string(id), 256) AS s, id * 1.5D AS d FROM range(0, 2000, 1, 1)")
     job.ours("right", frame)
@@ -177,23 +197,42 @@ def checks(job: Job) -> None:
         options = job.kms | more
         reader = job.spark.read.format("pme-parquet").options(**options).schema(schema)
         job.sum(f"ours {name}", reader.load(str(job.work / table)))
-        for scan in SCANS:
-            job.spark.conf.set("spark.comet.scan.impl", scan)
-            own = FACTORY | {f"pme-parquet.{option}": value for option, value in options.items()}
+        own = FACTORY | {f"pme-parquet.{option}": value for option, value in options.items()}
+        for scan, on in {"comet": "true", "off": "false"}.items():
+            job.spark.conf.set(SCAN, on)
             spark_own = job.spark.read.format("parquet").options(**own).schema(schema)
             job.sum(f"{scan} {name}", spark_own.load(str(job.work / table)))
-        job.spark.conf.set("spark.comet.scan.impl", "auto")
-        job.spark.conf.set("spark.comet.scan.enabled", "false")
-        job.sum(f"off {name}", spark_own.load(str(job.work / table)))
-        job.spark.conf.set("spark.comet.scan.enabled", "true")
+        job.spark.conf.set(SCAN, "true")
+
+
+def writes(job: Job) -> None:
+    """Write with each format, by Comet and by Spark."""
+    job.spark.sql("SELECT id, concat('canary-', id) AS s FROM range(0, 40, 1, 1)").write.parquet(str(job.work / "seed"))
+    frame = job.spark.read.parquet(str(job.work / "seed"))
+    keys = job.kms | {"footerKey": "footer", "columnKeys": "pii: s"}
+    kinds: dict[str, tuple[str, dict[str, str]]] = {
+        "plain": ("parquet", {}),
+        "ours": ("pme-parquet", keys),
+        "orc": ("pme-orc", job.kms | {"columnKeys": "pii: s"}),
+        "factory": ("parquet", FACTORY | {f"pme-parquet.{option}": value for option, value in keys.items()}),
+    }
+    for writer, on in {"comet": "true", "spark": "false"}.items():
+        job.spark.conf.set(WRITE, on)
+        for name, (source, options) in kinds.items():
+            place = job.work / f"{writer} {name}"
+            made = frame.write.format(source).options(compression="none", **options)
+            done = metastore.outcome(partial(made.save, str(place)))
+            found = b"".join(file.read_bytes() for file in canary.files_under(place))
+            job.writes[f"{writer} {name}"] = Written(done, canary.needle(CANARY) in found)
 
 
 def main() -> None:
     job = Job(Path(sys.argv[1]))
     all_types(job)
     checks(job)
+    writes(job)
     job.spark.stop()
-    print_result(Result(job.queries, job.reads))
+    print_result(Result(job.queries, job.reads, job.converted, job.writes))
 
 
 if __name__ == "__main__":

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from tests.comet import comet_job
 from tests.support import needs
+from tests.support.metastore import Outcome
 from tests.support.processes import result_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [
     pytest.mark.slow,
-    # Comet has 70 MB.
+    # Comet has 100 MB.
     needs.test_all,
     needs.comet,
-    pytest.mark.oldest,
 ]
 
 OURS = "FileScan pme-parquet"
-NATIVE = {
-    "auto": "CometScan [native_iceberg_compat]",
-    "native_comet": "CometScan [native_comet]",
-    "native_iceberg_compat": "CometScan [native_iceberg_compat]",
-    "native_datafusion": "CometNativeScan",
-}
+SCANS = {"ours": OURS, "comet": "CometNativeScan", "off": "FileScan parquet"}
 REFUSED = {
     "bound other": "PME_KEY_METADATA",
     "other prefix": "PME_AAD_PREFIX",
@@ -43,29 +33,26 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> comet_job.Result:
     return result_of(comet_job, comet_job.Result, str(tmp_path_factory.mktemp("comet")), patience=600)
 
 
-def queries(result: comet_job.Result, convert: str) -> Iterator[tuple[str, comet_job.Compared]]:
-    return ((name, result.queries[f"{name} {convert}"]) for name in comet_job.QUERIES)
-
-
 def test_queries_return_the_same_with_comet_and_our_scan_stays(result: comet_job.Result) -> None:
-    for name, found in queries(result, "false"):
+    for name, found in result.queries.items():
         assert found.is_same, (name, found)
         assert found.rows > 0, name
-        assert (OURS in found.with_comet, found.without) == (True, [OURS]), name
-        assert not any("SparkColumnarToColumnar" in part for part in found.with_comet), name
-    # The plugin takes part.
-    assert any("Comet" in part for part in result.queries["aggregate false"].with_comet)
-
-
-def test_comet_s_conversion_counts_rows_without_columns_as_none(result: comet_job.Result) -> None:
-    """A fault of Comet 0.12, also above Spark's own scan: the documents say to leave the conversion off."""
-    for name, found in queries(result, "true"):
         assert OURS in found.with_comet, name
-        assert any("SparkColumnarToColumnar" in part for part in found.with_comet) or name in {"all", "filter"}, name
-        assert found.is_same == (name != "count"), (name, found)
+    # The plugin takes part.
+    assert any("Comet" in part for part in result.queries["beside"].with_comet)
 
 
-@pytest.mark.parametrize("scan", ["ours", *NATIVE, "off"])
+def test_scans_that_comet_converts_are_refused(result: comet_job.Result) -> None:
+    for name, found in result.converted.items():
+        # Comet leaves the scan as it is for lack of a type.
+        if name in {"all", "filter"}:
+            assert found.rows, name
+        else:
+            assert found.condition == "PME_UNSUPPORTED", (name, found)
+            assert "CometSparkToColumnarExec" in found.message, name
+
+
+@pytest.mark.parametrize("scan", list(SCANS))
 def test_files_that_our_checks_refuse_are_refused(result: comet_job.Result, scan: str) -> None:
     for case, condition in REFUSED.items():
         assert result.reads[f"{scan} {case}"].outcome.condition == condition, case
@@ -75,17 +62,30 @@ def test_files_that_our_checks_refuse_are_refused(result: comet_job.Result, scan
     assert (altered.condition == "PME_NOT_AUTHENTIC") == (scan == "ours")
 
 
-@pytest.mark.parametrize("scan", ["ours", *NATIVE, "off"])
+@pytest.mark.parametrize("scan", list(SCANS))
 def test_files_that_our_checks_admit_are_read(result: comet_job.Result, scan: str) -> None:
     for case in ("right", "bound right", "prefix"):
         read = result.reads[f"{scan} {case}"]
         assert read.outcome.rows == RIGHT, case
-        assert {"ours": OURS, "off": "FileScan parquet"}.get(scan, NATIVE.get(scan)) in read.scans, (case, read)
+        assert SCANS[scan] in read.scans, (case, read)
 
 
 def test_plaintext_files_that_are_allowed_need_a_scan_that_reads_them(result: comet_job.Result) -> None:
-    for scan in ("ours", "native_comet", "off"):
+    for scan in ("ours", "off"):
         assert result.reads[f"{scan} plain allowed"].outcome.rows == RIGHT, scan
     # Comet asks for keys of each file, and fails where there are none.
-    for scan in ("auto", "native_iceberg_compat", "native_datafusion"):
-        assert "NullPointerException" in result.reads[f"{scan} plain allowed"].outcome.message, scan
+    assert "NullPointerException" in result.reads["comet plain allowed"].outcome.message
+
+
+def test_a_write_that_comet_would_make_is_refused(result: comet_job.Result) -> None:
+    """Comet takes our format for Parquet, and has no encryption."""
+    assert result.writes["comet plain"] == comet_job.Written(Outcome([]), is_readable=True)
+    for name in ("ours", "factory"):
+        found = result.writes[f"comet {name}"]
+        assert (found.outcome.condition, found.is_readable) == ("PME_UNSUPPORTED", False), name
+        assert "CometWriteFilesExec" in found.outcome.message, name
+
+
+@pytest.mark.parametrize("write", ["comet orc", "spark orc", "spark ours", "spark factory"])
+def test_a_write_that_spark_makes_is_encrypted(result: comet_job.Result, write: str) -> None:
+    assert result.writes[write] == comet_job.Written(Outcome([]), is_readable=False)

@@ -63,7 +63,7 @@ accp = _needs(
 # Jars that the build collects for some Sparks only.
 delta = sparks({(3, 5), (4, 0), (4, 1), (4, 2)}, "there is no Delta for this Spark")
 iceberg = sparks({(3, 5), (4, 0), (4, 1)}, "there is no Iceberg for this Spark")
-comet = sparks({(3, 5)}, "there is no Comet for this Spark here")
+comet = sparks({(4, 1)}, "there is no Comet for this Spark here")
 hudi = sparks({(3, 5)}, "there is no Hudi for this Spark here")
 # S3A must be of the same Hadoop as Spark.
 s3a = spark((4, 3), "hadoop-aws of the tests is for the newest Spark")

@@ -29,7 +29,7 @@ private[spark] object SessionSetup extends SessionRules {
     ConditionColumns,
     NullChecks
   )
-  private val strategies = Seq(KeepFilters, PlanFunctions)
+  private val strategies = Seq(PlanOurs, PlanFunctions)
 
   override def install(): Unit =
     SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession).foreach(install)
@@ -40,10 +40,11 @@ private[spark] object SessionSetup extends SessionRules {
       val missing = rules.filterNot(methods.extraOptimizations.contains)
       if (missing.nonEmpty) {
         methods.extraOptimizations = methods.extraOptimizations ++ missing
-        methods.extraStrategies =
-          methods.extraStrategies ++ strategies.filterNot(methods.extraStrategies.contains)
         TableFunctions.install(session)
       }
+      // The first strategy that plans a node wins.
+      val ordered = strategies ++ methods.extraStrategies.filterNot(strategies.contains)
+      if (methods.extraStrategies != ordered) methods.extraStrategies = ordered
       takeNestedFilters(SparkAccess.sqlConf(session))
       leaveOut(SparkAccess.sqlConf(session), MetadataOnly)
     }
