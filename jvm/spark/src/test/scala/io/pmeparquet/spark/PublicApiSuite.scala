@@ -74,13 +74,8 @@ class PublicApiSuite extends FunSuite {
   /** A class and its companion, if there are such; one in a jar of its own by its source. */
   private def described(name: String): Seq[String] = {
     val found = Seq(loaded(mirror.staticClass(name)), loaded(mirror.staticModule(name).moduleClass)).flatten
-    val own = found.map(one(_, name))
-    if (own.isEmpty) Seq(inOtherJar(name))
-    else
-      own.filter(_.contains("\n")) match {
-        case Nil => own.take(1)
-        case withMembers => withMembers
-      }
+    val (own, empty) = found.map(one(_, name)).partition(_.contains("\n"))
+    if (found.isEmpty) Seq(inOtherJar(name)) else if (own.isEmpty) empty.take(1) else own
   }
 
   private def isOurs(symbol: Symbol) = symbol.fullName.startsWith("io.pmeparquet.")
@@ -122,30 +117,14 @@ class PublicApiSuite extends FunSuite {
       declaredBy(parent).filterNot(_.isConstructor)
     }
 
-  private def isSaid(member: Symbol, of: ClassSymbol): Boolean =
-    (member.isMethod || member.isModule) && isPublic(
-      member
-    ) && !member.isSynthetic && !member.isImplementationArtifact && !(member.isConstructor && (of.isModuleClass || of.isTrait || of.isAbstract)) &&
-      !Noise(member.name.decodedName.toString) && !member.name.toString.contains("$")
+  private def isSaid(member: Symbol, of: ClassSymbol): Boolean = {
+    val name = member.name.toString
+    val isMade = member.isSynthetic || member.isImplementationArtifact || name.contains("$")
+    val isOfNone = member.isConstructor && (of.isModuleClass || of.isTrait || of.isAbstract)
+    (member.isMethod || member.isModule) && isPublic(member) && !isMade && !isOfNone && !OfEveryClass(name)
+  }
 
-  /** What every case class and every class has. */
-  private val Noise = Set(
-    "copy",
-    "equals",
-    "hashCode",
-    "toString",
-    "canEqual",
-    "readResolve",
-    "writeReplace",
-    "unapply",
-    "apply",
-    "productArity",
-    "productElement",
-    "productPrefix",
-    "productIterator",
-    "productElementName",
-    "productElementNames"
-  )
+  private val OfEveryClass = Set("equals", "hashCode", "toString")
 
   private def signature(member: Symbol): String =
     if (member.isModule) s"object ${member.name.decodedName}"
