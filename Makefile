@@ -63,7 +63,7 @@ SBT_OF_JARS = scripts/sbt
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo demo-told test ready-to-test test-all test-parts test-parts-json test-open tools test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update publish-local publish-maven publish-pypi release clean help
+.PHONY: build wheel venv demo demo-told test ready-to-test test-all test-parts test-parts-json test-open tools test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update api-update publish-local publish-maven publish-pypi release clean help
 
 help:
 	@sed -n 's/^# //p' Makefile | head -4
@@ -176,6 +176,11 @@ docs-check: .venv/.wheel
 # Writes docs/options.md and docs/errors.md from the code.
 docs-update: | .venv/.ready
 	UPDATE_DOCS=1 scripts/sbt core-2_13/test
+
+# Writes what api/ says of the code. Only for what users can still do without: docs/compatibility.md.
+api-update: .venv/.wheel
+	UPDATE_API=1 scripts/sbt "spark-4_0-2_13/testOnly *PublicApiSuite"
+	UPDATE_API=1 PME_TEST_HERE=1 .venv/bin/python -m pytest tests/architecture/test_api.py tests/cli
 
 publish-local publish-maven: $(JARS)
 

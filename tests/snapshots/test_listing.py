@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -18,8 +19,8 @@ from tests.support.shown import on_screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+FORMATS = Path(__file__).parents[1] / "data" / "formats"
 HOSTILE = "k\x1b[2J\x1b]0;t\x07\u202e\n<script>alert(1)</script>[red]&[/red]"
 
 
@@ -299,3 +300,15 @@ def test_no_text_of_a_manifest_controls_a_screen(directory: Path) -> None:
     for text in (str(found), on_screen(found, 100), *found.problems):
         assert not any(sign in text.replace("\x1b[1m", "") for sign in ("\x1b]", "\x1b[2J", "\x07", "\u202e", "\n<"))
     assert "<script>" not in found._repr_html_()
+
+
+def test_versions_that_a_released_version_made_are_listed() -> None:
+    found = pme.snapshots(FORMATS / "snapshots-1" / "people")
+    assert found.problems == ()
+    assert [(one.version, one.algorithm, one.key) for one in found] == [
+        (1, "HMAC-SHA256", "footer"),
+        (2, "HMAC-SHA256", "footer"),
+        (3, "HMAC-SHA256", "footer-2"),
+    ]
+    assert [one.kind for one in found[-1].indexes] == ["minMax", "valueList", "bloom", "class"]
+    assert [one.algorithm for one in pme.snapshots(FORMATS / "snapshots-1" / "open")] == ["Ed25519"]

@@ -17,6 +17,7 @@ from pme_parquet._cli import sessions, verifying
 from pme_parquet._cli.app import GROUPS, app
 from pme_parquet._report.make import make
 from pme_parquet.cli import main
+from tests.support import shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,7 +53,11 @@ def run(*arguments: str | Path) -> Done:
             main([str(argument) for argument in arguments])
         except SystemExit as ended:
             code = int(ended.code or 0)
-    return Done(code, out.getvalue(), err.getvalue())
+    done = Done(code, out.getvalue(), err.getvalue())
+    if "--json" in arguments and done.out.startswith("{"):
+        command = arguments[: 2 if arguments[0] == "keys" else 1]
+        shapes.require(" ".join(map(str, command)), done.document)
+    return done
 
 
 def keystore(keys: pme.Keystore) -> list[str]:

@@ -1,12 +1,12 @@
 package io.pmeparquet.docs
 
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{Files, Path, Paths}
+import java.nio.file.{Files, Path}
 
 import munit.FunSuite
 
+import io.pmeparquet.{Checkout, Condition}
 import io.pmeparquet.options.{OptionSpec, ParquetNames, PmeOptions}
-import io.pmeparquet.Condition
 
 /** `docs/options.md` and `docs/errors.md` are made from the code. `UPDATE_DOCS=1` rewrites them. */
 class GeneratedDocsSuite extends FunSuite {
@@ -103,11 +103,5 @@ class GeneratedDocsSuite extends FunSuite {
     assertEquals(found, expected)
   }
 
-  private lazy val docs: Path =
-    Iterator
-      .iterate(Paths.get("").toAbsolutePath)(_.getParent)
-      .takeWhile(_ != null)
-      .find(folder => Files.exists(folder.resolve("build.sbt")))
-      .map(_.resolve("docs"))
-      .getOrElse(fail("no build.sbt above the folder the tests run in"))
+  private lazy val docs: Path = Checkout.root.resolve("docs")
 }

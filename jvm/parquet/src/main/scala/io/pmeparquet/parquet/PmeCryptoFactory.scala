@@ -64,18 +64,18 @@ object PmeCryptoFactory {
     try step
     catch { case ours: PmeException => throw new ParquetCryptoRuntimeException(ours.getMessage, ours) }
 
-  def useForRead(conf: Configuration, scope: ReadScope): Unit = readProperties(scope).foreach {
-    case (name, value) =>
+  private[pmeparquet] def useForRead(conf: Configuration, scope: ReadScope): Unit =
+    readProperties(scope).foreach { case (name, value) =>
       conf.set(name, value)
-  }
+    }
 
-  def readProperties(scope: ReadScope): Map[String, String] =
+  private[pmeparquet] def readProperties(scope: ReadScope): Map[String, String] =
     Map(
       EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME -> classOf[PmeCryptoFactory].getName,
       Scopes.ReadId -> scope.id
     )
 
-  def useForWrite(conf: Configuration, scope: WriteScope): Unit = {
+  private[pmeparquet] def useForWrite(conf: Configuration, scope: WriteScope): Unit = {
     conf.set(
       EncryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME,
       classOf[PmeCryptoFactory].getName

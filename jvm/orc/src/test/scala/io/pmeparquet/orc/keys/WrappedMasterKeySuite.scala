@@ -4,11 +4,11 @@ import java.security.SecureRandom
 
 import munit.FunSuite
 
-import io.pmeparquet.{AesKey, PmeException}
+import io.pmeparquet.{AesKey, PmeException, Sha256, StoredFormats}
 import io.pmeparquet.keys.HeldKeys
 
 /** Wrapped master keys in a table's property: what is made, read and refused. */
-class WrappedMasterKeySuite extends FunSuite {
+class WrappedMasterKeySuite extends FunSuite with StoredFormats {
   private val random = new SecureRandom
   private val kms = new HeldKeys(Map("wrapping" -> AesKey.random(128, random)))
   private val master = AesKey.random(256, random)
@@ -66,5 +66,17 @@ class WrappedMasterKeySuite extends FunSuite {
       assert(!message.contains(WrappedMasterKey.parse(own, None).head.wrapped), message)
     }
     assert(refusal(own * 1000).contains("too long"))
+  }
+
+  test("a stored master key opens as the one that was wrapped") {
+    val kms = new HeldKeys(Map("wrapping" -> AesKey.of(Sha256.ofBytes("wrapping".getBytes), "test")))
+    val master = AesKey.of(Array.fill(16)(1.toByte), "test")
+    val folder = stored("orc-master-key-ORCMK1") { folder =>
+      val made = WrappedMasterKey.wrap(kms, master, OrcKeyName("pii", 1), "wrapping")
+      write(folder.resolve("pii.json"), made.getBytes)
+    }
+    val key = WrappedMasterKey.parse(text(folder.resolve("pii.json")), None).head
+    assertEquals(key.key, Some(OrcKeyName("pii", 1)))
+    assertEquals(kms.unwrap(key.wrapped, key.kmsKey, "test"), master)
   }
 }

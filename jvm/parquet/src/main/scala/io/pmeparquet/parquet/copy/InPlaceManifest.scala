@@ -12,7 +12,11 @@ import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.storage.{FileReplacement, OwnFiles}
 import io.pmeparquet.PmeErrors
 
-/** How a run encrypts the files of a table in place, by the names of options. It contains no secrets. */
+/**
+ * How a run encrypts the files of a table in place, by the names of options. It contains no secrets. A run continues
+ * only one whose manifest is equal in every field, so a version of pme-parquet that writes another format, or knows
+ * another option, continues none of this one's, nor this one any of its.
+ */
 final class InPlaceManifest private (val settings: Map[String, String]) {
 
   /**
@@ -56,6 +60,7 @@ final class InPlaceManifest private (val settings: Map[String, String]) {
 }
 
 object InPlaceManifest {
+  private val FormatVersion = "1"
 
   /**
    * ''Driver only.''
@@ -66,7 +71,12 @@ object InPlaceManifest {
     val (instance, url) = write.instance
     new InPlaceManifest(
       described(write.settings) ++
-        Map("path" -> path.toString, "kms.instance.id" -> instance, "kms.instance.url" -> url)
+        Map(
+          "formatVersion" -> FormatVersion,
+          "path" -> path.toString,
+          "kms.instance.id" -> instance,
+          "kms.instance.url" -> url
+        )
     )
   }
 

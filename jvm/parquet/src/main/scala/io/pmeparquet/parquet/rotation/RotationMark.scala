@@ -7,6 +7,8 @@ import org.apache.hadoop.fs.Path
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.material.FlatJson
+import io.pmeparquet.material.FlatJson.{Flag, Text}
 import io.pmeparquet.parquet.storage.{Found, OwnFiles}
 
 /**
@@ -32,6 +34,7 @@ final class RotationMark private (val path: Path, conf: Configuration) {
 
 object RotationMark {
 
+  private val FormatVersion = "1"
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   /** A prefix that readers ignore, and that does not mark leftovers. */
@@ -39,7 +42,35 @@ object RotationMark {
   private val NameDigits = 16
 
   /**
-   * @param aim what a rotation makes of the table's keys, the same for each run that does the same
+   * What a rotation makes of a table's keys, as text that is the same on every Spark and Scala: each of them continues
+   * what another one has begun.
+   *
+   * @param masterKeys the new master key of each old one; none: each key keeps its master key
+   * @param keyMaterial where key material goes; none: it stays where it is
+   * @param toOther whether keys move to another KMS
+   * @param instanceId of the KMS that keys are in afterwards
+   */
+  def aim(
+      masterKeys: Option[Map[String, String]],
+      keyMaterial: Option[String],
+      toOther: Boolean,
+      instanceId: String,
+      instanceUrl: String
+  ): String = {
+    val fields = Seq(
+      "formatVersion" -> Text(FormatVersion),
+      "kms.instance.id" -> Text(instanceId),
+      "kms.instance.url" -> Text(instanceUrl),
+      "otherKms" -> Flag(toOther),
+      "keyMaterial" -> Text(keyMaterial.getOrElse("unchanged")),
+      "masterKeys" -> Text(if (masterKeys.isDefined) "named" else "unchanged")
+    )
+    val names = masterKeys.toSeq.flatten.sorted
+    FlatJson.write(fields ++ names.map { case (from, to) => s"masterKeys.$from" -> Text(to) })
+  }
+
+  /**
+   * @param aim the result of [[aim]], the same for each run that does the same
    * @throws io.pmeparquet.PmeException if a rotation with another aim has begun and has not ended
    */
   def place(table: Path, aim: String, conf: Configuration): RotationMark = {

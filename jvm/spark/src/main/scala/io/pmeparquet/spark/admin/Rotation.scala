@@ -149,10 +149,13 @@ private final class RotationJob(
       job
     }
 
-  private def aim = {
-    val names = settings.masterKeys.map(_.toSeq.sorted)
-    (names, settings.keyMaterial, after.isDefined, target.instanceId, target.instanceUrl).toString
-  }
+  private def aim = RotationMark.aim(
+    settings.masterKeys,
+    settings.keyMaterial,
+    after.isDefined,
+    target.instanceId,
+    target.instanceUrl
+  )
 
   private def rotate(path: Path, found: TableFiles): Seq[FileReport] = {
     val plans = new RotationPlans(rotation, settings, TableFiles.logs(path, found, conf))

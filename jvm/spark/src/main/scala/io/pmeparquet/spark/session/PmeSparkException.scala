@@ -23,13 +23,13 @@ final class PmeSparkException private (failure: PmeException)
 }
 
 object PmeSparkException {
-  def of(failure: PmeException): PmeSparkException = failure match {
+  private[pmeparquet] def of(failure: PmeException): PmeSparkException = failure match {
     case ours: PmeSparkException => ours
     case other => new PmeSparkException(other)
   }
 
   /** Runs a step on the driver or an executor. It throws our failures as Spark's exceptions. */
-  def translated[A](step: => A): A =
+  private[pmeparquet] def translated[A](step: => A): A =
     try step
     catch { case failed: Throwable => throw PmeException.find(failed).fold(failed)(of) }
 }

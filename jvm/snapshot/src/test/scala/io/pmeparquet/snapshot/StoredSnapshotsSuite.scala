@@ -1,0 +1,158 @@
+package io.pmeparquet.snapshot
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path => LocalPath}
+import java.security.{KeyPair, KeyPairGenerator, PublicKey, Signature}
+import java.util.Base64
+
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.fs.Path
+
+import io.pmeparquet.{Secret, StoredFormats}
+import io.pmeparquet.keys.SigningKey
+import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
+import io.pmeparquet.parquet.storage.MemoryStore
+import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
+import io.pmeparquet.snapshot.manifest.{HmacSealer, IndexEntry, SealCheck, Sealer}
+import io.pmeparquet.snapshot.manifest.{SignatureSealer, TablePolicy, VerifyKey}
+import io.pmeparquet.snapshot.parts.SealedFile
+
+/**
+ * Snapshots that released versions have made. They are in a store in memory, since a manifest states where its table is.
+ */
+class StoredSnapshotsSuite extends TableSuite with StoredFormats {
+  override protected val conf = MemoryStore.conf("s3a")
+  private val masterKeys = Seq("footer", "footer-2", "pii")
+  private val Bucket = "formats"
+
+  private val files = Vector(
+    file("day=1/a.parquet").copy(partition = Seq("day" -> Some("1"))),
+    file("day=__HIVE_DEFAULT_PARTITION__/b.parquet")
+      .copy(partition = Seq("day" -> None), aadFileUnique = None)
+  )
+  private val policy = TablePolicy(Some("footer"), Seq(Seq("id") -> Some("pii"), Seq("city") -> None))
+  private val indexes = Seq(
+    SummaryKind.MinMax -> ColumnSummary.Range(Some(bytes("a") -> bytes("b")), 1),
+    SummaryKind.ValueList(64) -> ColumnSummary.ValueList(List(bytes("a"), bytes("b")), 2),
+    SummaryKind.Bloom(0.01, Some(10)) -> ColumnSummary.Bloom(Array.fill(32)(7.toByte), 3),
+    SummaryKind.OfClass("of.Mine", Seq("digits" -> "2")) -> ColumnSummary.OfClass(bytes("mine"))
+  ).zipWithIndex.map { case ((kind, summary), at) =>
+    IndexEntry(kind, Seq("id"), s"index_$at", "optional int64 id", Some("pii")) -> summary
+  }
+
+  private def bytes(text: String) = text.getBytes(UTF_8)
+
+  private final class Table(name: String, verifyKey: Option[PublicKey] = None) {
+    private val root = s"/$name/_pme_snapshots/"
+    private val objects = MemoryStore.bucket(Bucket).objects
+    private val directory = new SnapshotDirectory(new Path(s"s3a://$Bucket/$name"), None, conf)
+    val snapshots: TableSnapshots = {
+      val settings = SnapshotSettings.of(new OptionValues(Map(Level.Option -> Map.empty[String, String])))
+      val check = new SealCheck(verifyKey, None, None, keys(masterKeys: _*))
+      new TableSnapshots(directory, settings, check, scope(masterKeys: _*), conf)
+    }
+
+    def seal(sealer: Sealer, policy: TablePolicy, indexes: Seq[(IndexEntry, ColumnSummary)] = Nil): Unit = {
+      val before = snapshots.newest().map(snapshots.files(_))
+      new NewVersion(directory, before, sealer, kms(masterKeys: _*), conf).publish(
+        files,
+        policy,
+        Seq("day"),
+        indexes.map(_._1),
+        "pme-parquet 1.0.0",
+        (index, file) =>
+          if (file.aadFileUnique.isEmpty) None else indexes.find(_._1.field == index.field).map(_._2)
+      )
+      ()
+    }
+
+    def writeTo(folder: LocalPath): Unit = objects.foreach { case (name, one) =>
+      if (name.startsWith(root)) write(folder.resolve(name.stripPrefix("/")), one.bytes)
+    }
+
+    def readFrom(folder: LocalPath): Table = {
+      Files.list(folder.resolve(name).resolve("_pme_snapshots")).iterator.asScala.foreach { file =>
+        objects.put(s"$root${file.getFileName}", MemoryStore.Stored(Files.readAllBytes(file), 0))
+      }
+      this
+    }
+  }
+
+  private def signing(pair: KeyPair): SigningKey = new SigningKey {
+    override def describe: String = "a key of this suite"
+    override def algorithm: String = "Ed25519"
+    override def publicKey: PublicKey = pair.getPublic
+    override def sign(message: Array[Byte], where: String): Array[Byte] = {
+      val signature = Signature.getInstance(algorithm)
+      signature.initSign(pair.getPrivate)
+      signature.update(message)
+      signature.sign()
+    }
+  }
+
+  private val folder = stored("snapshots-1") { folder =>
+    val people = new Table("people")
+    people.seal(new HmacSealer("footer", keys(masterKeys: _*)), policy)
+    people.seal(new HmacSealer("footer", keys(masterKeys: _*)), policy, indexes)
+    val later = new HmacSealer("footer-2", keys(masterKeys: _*), former = Some("footer"))
+    people.seal(later, policy.copy(footerKey = Some("footer-2")), indexes)
+    people.writeTo(folder)
+    val pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair()
+    val open = new Table("open", Some(pair.getPublic))
+    open.seal(new SignatureSealer("signer", signing(pair)), TablePolicy(None, Nil))
+    open.writeTo(folder)
+    val pem = Base64.getMimeEncoder.encodeToString(pair.getPublic.getEncoded)
+    write(
+      folder.resolve("verify.pem"),
+      bytes(s"-----BEGIN PUBLIC KEY-----\n$pem\n-----END PUBLIC KEY-----\n")
+    )
+  }
+
+  private def said(summary: ColumnSummary): Seq[Any] = summary match {
+    case ColumnSummary.Range(bounds, nulls) =>
+      Seq(bounds.map { case (min, max) => (min.toSeq, max.toSeq) }, nulls)
+    case ColumnSummary.ValueList(values, nulls) => Seq(values.map(_.toSeq), nulls)
+    case ColumnSummary.Bloom(bits, nulls) => Seq(bits.toSeq, nulls)
+    case ColumnSummary.OfClass(content) => Seq(content.toSeq)
+  }
+
+  private def listed(snapshots: TableSnapshots, version: Version): Vector[SealedFile] = {
+    val found = snapshots.files(version).files
+    assertEquals(found.map(plain), files.map(plain))
+    found
+  }
+
+  test("stored snapshots with HMACs list the files that were sealed, in each version") {
+    val snapshots = new Table("people").readFrom(folder).snapshots
+    val versions = snapshots.all()
+    assertEquals(versions.map(_.number), Seq(3L, 2L, 1L))
+    versions.foreach(listed(snapshots, _))
+    assertEquals(versions.map(_.manifest.policy.footerKey.get), Seq("footer-2", "footer", "footer"))
+    assertEquals(versions.head.manifest.policy.columns, policy.columns)
+    assertEquals(versions.head.manifest.partitionColumns, Seq("day"))
+  }
+
+  test("a stored version under another key continues the one before, by its second HMAC") {
+    val snapshots = new Table("people").readFrom(folder).snapshots
+    val versions = snapshots.all()
+    assert(snapshots.continues(versions.head, versions.last))
+  }
+
+  test("stored indexes of each kind say what was known of each file") {
+    val snapshots = new Table("people").readFrom(folder).snapshots
+    val newest = snapshots.files(snapshots.newest().get)
+    assertEquals(newest.version.manifest.indexes, indexes.map(_._1))
+    indexes.foreach { case (index, summary) =>
+      val content = snapshots.content(newest, index)
+      assertEquals(content.of(files.head.path).map(said), Some(said(summary)), index.label)
+      assertEquals(content.of(files.last.path).map(said), None)
+    }
+  }
+
+  test("a stored snapshot with a signature verifies, and its plaintext parts list the files") {
+    val key = VerifyKey.ofPem("verifyKey", new Secret(text(folder.resolve("verify.pem"))))
+    val snapshots = new Table("open", Some(key)).readFrom(folder).snapshots
+    listed(snapshots, snapshots.newest().get)
+  }
+}
