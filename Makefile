@@ -121,7 +121,8 @@ $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
 # Only these tests, on the newest Spark, read stores with the clouds' own clients and with Python's packages.
 test-all-$(NEWEST)-storage.clouds: .venv/.clouds
 
-test-all-$(NEWEST)-packaging: .venv/.release
+# They make a release, and install it.
+$(SPARKS:%=test-all-%-packaging): .venv/.release
 
 test-all-$(NEWEST)-flink: target/jars/flink/.all
 
@@ -129,6 +130,7 @@ test-all-$(NEWEST)-flink: target/jars/flink/.all
 tools:
 	scripts/install-softhsm
 	scripts/install-chromium
+	scripts/install-maven
 
 test-quick: lint $(call tested_on,.venv) $(ACCP_WHEEL)
 	PME_TEST_HERE=1 .venv/bin/python -m pytest $(QUICK) $(PYTEST_ARGS)

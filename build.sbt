@@ -209,13 +209,15 @@ val licenceInJar = Compile / resourceGenerators += Def.task {
 /** `make release` builds the documents of the API; all else does without, because they take a minute for each jar. */
 val isRelease = sys.env.contains("PME_RELEASE")
 
-/** A published module: its POM's name, its place in `target/maven`, and the documents of its API. */
-def published(title: String) = Seq(
+/**
+ * A published module: its POM's name, its place in `target/maven`, and the documents of its API. Nearly always, all
+ * dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
+ */
+def published(title: String, pom: scala.xml.Node => scala.xml.Node = PomWithoutDependencies) = Seq(
   name := title,
   publish / skip := false,
   publishMavenStyle := true,
-  // All dependencies are provided: a POM that names none keeps `--packages` from resolving Spark again.
-  pomPostProcess := PomWithoutDependencies,
+  pomPostProcess := pom,
   publishTo := Some(
     Resolver.file("maven-layout", (ThisBuild / baseDirectory).value / "target" / "maven")(
       Resolver.mavenStylePatterns
@@ -304,13 +306,24 @@ def testkit(scala: String, suffix: String, parquet: Project) = module("testkit",
 
 /** Amazon's provider under a coordinate of ours: `--packages` cannot name a classifier, and a POM can. */
 lazy val accp = (project in file("target/modules/accp")).settings(
-  published("Amazon Corretto Crypto Provider for pme-parquet"),
-  pomPostProcess := identity,
+  published("Amazon Corretto Crypto Provider for pme-parquet", pom = identity),
   moduleName := "pme-parquet-accp",
   description := "The Amazon Corretto Crypto Provider, for pme-parquet to decrypt with",
   crossPaths := false,
   autoScalaLibrary := false,
-  libraryDependencies += correttoJars
+  libraryDependencies += correttoJars,
+  // Central asks for sources and documents of each artifact, and takes a text where there are none.
+  Seq(packageSrc, packageDoc).map { jar =>
+    Compile / jar / mappings += {
+      val text = target.value / jar.key.label / "README.md"
+      IO.write(
+        text,
+        "This artifact has no classes of its own: its POM names jars of Amazon, " +
+          "software.amazon.cryptools:AmazonCorrettoCryptoProvider.\n"
+      )
+      text -> text.getName
+    }
+  }
 )
 
 /** The licences and notices of what a jar holds, which are mostly the same. */

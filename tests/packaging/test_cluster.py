@@ -15,7 +15,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.packaging.places import KEYS, KEYS_VARIABLE, fresh_python, submit
-from tests.support import archive
+from tests.support import archive, session
 
 pytestmark = pytest.mark.oldest
 
@@ -40,8 +40,10 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         "spark.executor.memory": "1g",
         **archive.OF_EXECUTORS,
         f"spark.executorEnv.{KEYS_VARIABLE}": "not-the-keys",
+        # Of a class that is not there, Spark warns.
+        "spark.sql.extensions": "org.example.Extension",
     }
-    jar = ["--jars", pme.jar_path()]
+    jar = ["--jars", f"{pme.jar_path()},{session.testkit_jar()}"]
     yield Ran(submit("cluster_library.py", [str(table), str(fewer)], settings, str(python), jar), python, table)
     shutil.rmtree(Path(pyspark.__file__).parent / "work")  # on a cluster of SPARK_HOME, the executors' folders are here
 
@@ -65,6 +67,12 @@ def test_the_wheel_is_used_and_the_jar_is_there_once(ran: Ran) -> None:
     assert f"PACKAGE {ran.python.parents[1]}" in ran.printed
     [jars] = re.findall(r"^JARS .*$", ran.printed, re.MULTILINE)
     assert jars.count(Path(pme.jar_path()).name) == 1
+
+
+def test_other_jars_and_extensions_of_spark_submit_stay(ran: Ran) -> None:
+    [jars] = re.findall(r"^JARS .*$", ran.printed, re.MULTILINE)
+    assert session.testkit_jar().name in jars
+    assert f"EXTENSIONS org.example.Extension,{session.EXTENSION}\n" in ran.printed
 
 
 def test_the_wheel_installs_the_command_and_names_all_that_it_needs(ran: Ran) -> None:

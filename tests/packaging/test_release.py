@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import pme_parquet as pme
+from tests.packaging import bundle
+from tests.packaging.bundle import VERSION
 from tests.support import needs, session
 from tests.support.session import NEWEST, ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
-VERSION = "9.8.7-rc1"
 LINES = ("3.5_2.12", "3.5_2.13", "4.0_2.13")
 ARTIFACTS = [
     *(f"pme-parquet-spark-{line}" for line in LINES),
@@ -123,30 +125,12 @@ def test_an_sbom_has_neither_modules_of_the_build_nor_an_order_by_chance() -> No
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def built() -> tuple[Path, Path]:
     """Two releases of the same commit, the first with signatures of a key that is made for it."""
-    work = tmp_path_factory.mktemp("release")
-    home = work / "gnupg"
-    home.mkdir(mode=0o700)
-    environment = {**os.environ, "GNUPGHOME": str(home)}
-    key = ["gpg", "--batch", "--passphrase", "", "--quick-generate-key", "Somebody <somebody@example.org>", "ed25519"]
-    subprocess.run(key, env=environment, check=True, capture_output=True)
-    # `make test-all` writes into docs/tested.md, and a release is made of what is committed.
-    subprocess.run(["git", "clone", "-q", str(ROOT), str(work / "clone")], check=True)  # noqa: S607
-    shutil.copytree(ROOT / ".tools", work / "clone" / ".tools")
-    for name, more in (("one", ["--key", "somebody@example.org"]), ("two", [])):
-        command = [
-            sys.executable,
-            str(work / "clone" / "scripts" / "release"),
-            VERSION,
-            "--to",
-            str(work / name),
-            *more,
-        ]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    subprocess.run(["gpgconf", "--kill", "all"], env=environment, check=False)  # noqa: S607
-    return work / "one", work / "two"
+    one = bundle.made()
+    shutil.rmtree(one.parent / "two", ignore_errors=True)
+    bundle.make(one.parent, "two")
+    return one, one.parent / "two"
 
 
 def _digests(release: Path) -> dict[str, str]:
@@ -164,18 +148,40 @@ def test_two_releases_of_a_commit_have_equal_bytes(built: tuple[Path, Path]) -> 
 
 @is_once
 @pytest.mark.nightly
-def test_each_artifact_has_what_central_asks_for(built: tuple[Path, Path]) -> None:
+def test_each_file_that_central_gets_has_its_checksums_and_a_signature(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[0] / f"pme-parquet-{VERSION}.zip") as content:
-        names = set(content.namelist())
-    for artifact in ARTIFACTS:
-        place = f"io/pmeparquet/{artifact}/{VERSION}/{artifact}-{VERSION}"
-        for end in (".jar", "-sources.jar", "-javadoc.jar", ".pom"):
-            for sign in ("", ".asc", ".md5", ".sha1", ".sha256", ".sha512"):
-                assert f"{place}{end}{sign}" in names
-        pom = ET.parse(built[0] / "maven" / f"{place}.pom")  # noqa: S314 the build wrote it
-        told = {element.tag.rpartition("}")[2]: element.text for element in pom.getroot()}
-        assert told["name"] != artifact
-        assert {"name", "description", "url", "licenses", "developers", "scm"} <= told.keys()
+        signs = {*release.CHECKSUMS, "asc"}
+        files = [name for name in content.namelist() if name.rpartition(".")[2] not in signs]
+        assert {name.split("/")[2] for name in files} == set(ARTIFACTS)
+        for file in files:
+            for name in release.CHECKSUMS:
+                digest = hashlib.new(name, content.read(file)).hexdigest()
+                assert content.read(f"{file}.{name}").decode() == digest
+            assert content.read(f"{file}.asc").startswith(b"-----BEGIN PGP SIGNATURE-----")
+        assert len(content.namelist()) == len(files) * (1 + len(signs))
+
+
+@is_once
+@pytest.mark.nightly
+@pytest.mark.parametrize("artifact", ARTIFACTS)
+def test_each_artifact_has_what_central_asks_for(built: tuple[Path, Path], artifact: str) -> None:
+    place = built[0] / "maven" / "io" / "pmeparquet" / artifact / VERSION / f"{artifact}-{VERSION}"
+    for end in (".jar", "-sources.jar", "-javadoc.jar"):
+        with zipfile.ZipFile(f"{place}{end}") as jar:
+            assert [name for name in jar.namelist() if not name.endswith(("/", "MANIFEST.MF"))]
+    pom = ET.parse(f"{place}.pom").getroot()  # noqa: S314 the build wrote it
+    told = {re.sub(r"\{.*?\}", "", path): text for path, text in _texts(pom, "")}
+    assert told["name"] != artifact
+    assert (told["groupId"], told["artifactId"], told["version"]) == ("io.pmeparquet", artifact, VERSION)
+    asked = {"description", "url", "licenses/license/name", "licenses/license/url", "developers/developer/name"}
+    assert {*asked, "developers/developer/url", "scm/url", "scm/connection"} <= {path for path in told if told[path]}
+    assert ("dependencies/dependency/version" in told) == (artifact == "pme-parquet-accp")
+
+
+def _texts(element: ET.Element, path: str) -> Iterator[tuple[str, str]]:
+    for inner in element:
+        yield f"{path}{inner.tag}", (inner.text or "").strip()
+        yield from _texts(inner, f"{path}{inner.tag}/")
 
 
 @is_once
@@ -197,7 +203,7 @@ def test_sources_and_documents_are_those_of_all_layers(built: tuple[Path, Path])
 @is_once
 @pytest.mark.nightly
 def test_signatures_and_statements_are_of_the_published_files(built: tuple[Path, Path]) -> None:
-    environment = {**os.environ, "GNUPGHOME": str(built[0].parent / "gnupg")}
+    environment = bundle.environment(built[0].parent)
     signed = sorted(built[0].rglob("*.asc"))
     assert len(signed) > 30
     for signature in signed[:: len(signed) // 5]:

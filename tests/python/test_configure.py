@@ -50,8 +50,9 @@ def test_configuring_twice_adds_the_jar_once() -> None:
     assert _jars(pme.configure(pme.configure(_builder()))) == [OURS]
 
 
-def test_a_connector_of_the_users_own_is_left_alone() -> None:
-    own = "/opt/pme-parquet-spark-4.0_2.13-0.2.0.jar"
+@pytest.mark.parametrize("group", ["", "io.pmeparquet_"])
+def test_a_connector_of_the_users_own_is_left_alone(group: str) -> None:
+    own = f"/opt/{group}pme-parquet-spark-4.0_2.13-0.2.0.jar"
     assert _jars(pme.configure(_builder().config("spark.jars", own))) == [own]
 
 

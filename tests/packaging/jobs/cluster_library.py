@@ -28,6 +28,7 @@ def main(path: str, fewer: str) -> None:
         print(f"REFUSED {error.condition} {error}")
     print(f"PACKAGE {pme.__file__}")
     print(f"JARS {spark.sparkContext.getConf().get('spark.jars')}")
+    print(f"EXTENSIONS {spark.conf.get('spark.sql.extensions')}")
     spark.stop()
 
 

@@ -27,8 +27,8 @@ _OF_SPARK = "csv,json,orc,parquet"
 _FORMATS = ("pme-parquet", "pme_parquet", "pme-orc", "pme_orc")
 _SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
-# Two of one kind cannot share a class path.
-_KINDS = ("pme-parquet-spark-", "AmazonCorrettoCryptoProvider-")
+# Two of one kind cannot share a class path. `--packages` puts the group before the name of a jar.
+_KINDS = {"pme-parquet-spark-": "io.pmeparquet_", "AmazonCorrettoCryptoProvider-": "software.amazon.cryptools_"}
 
 
 def connected(builder: SparkSession.Builder, scala: str | None) -> SparkSession.Builder:
@@ -90,7 +90,8 @@ def _appended(jars: str, ours: Sequence[str]) -> str:
 
 
 def _kind(jar: str) -> str | None:
-    return next((kind for kind in _KINDS if Path(jar).name.startswith(kind)), None)
+    name = Path(jar).name
+    return next((kind for kind, group in _KINDS.items() if name.startswith((kind, group + kind))), None)
 
 
 def _with(setting: str, ours: Sequence[str]) -> str:
@@ -103,9 +104,10 @@ def already_set(builder: SparkSession.Builder, name: str) -> str:
     """The value that a setting would have without us: setting it on the builder hides the other places."""
     if _option(builder, name):
         return _option(builder, name)
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started this script
-        from pyspark import SparkConf  # noqa: PLC0415 nothing happens at import
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit started this script, and the JVM that has its settings
+        from pyspark import SparkConf, SparkContext  # noqa: PLC0415 nothing happens at import
 
+        SparkContext._ensure_initialized()  # noqa: SLF001 not connected to the JVM, it would have no settings
         return SparkConf().get(name) or ""
     submitted = _submitted_jars() if name == JARS else ""
     return submitted or _submitted_conf(name) or _of_defaults(name)
