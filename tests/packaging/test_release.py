@@ -206,6 +206,7 @@ def test_signatures_and_statements_are_of_the_published_files(built: tuple[Path,
     environment = bundle.environment(built[0].parent)
     signed = sorted(built[0].rglob("*.asc"))
     assert len(signed) > 30
+    assert built[0] / "SHA256SUMS.asc" in signed
     for signature in signed[:: len(signed) // 5]:
         command = ["gpg", "--verify", str(signature), str(signature.with_suffix(""))]
         subprocess.run(command, env=environment, check=True, capture_output=True)

@@ -106,7 +106,8 @@ def test_help_says_what_each_option_costs_in_the_words_of_its_page() -> None:
     page = (ROOT / "docs" / "options.md").read_text()
     rows = [re.split(r"(?<!\\\\) \| ", line.strip("| ")) for line in page.splitlines() if line.startswith("| `")]
     said = {row[0].strip("`"): (row[4], row[6]) for row in rows if len(row) == 7}
-    fields = {_in_options(field.name): field.name for field in dataclasses.fields(pme.Encryption) if field.name != "kms"}
+    names = [field.name for field in dataclasses.fields(pme.Encryption) if field.name != "kms"]
+    fields = {re.sub(r"_(\w)", lambda found: found[1].upper(), name): name for name in names}
     text = " ".join((inspect.getdoc(pme.Encryption) or "").split())
     for option, field in fields.items():
         stable, effect = said[option]
@@ -114,6 +115,3 @@ def test_help_says_what_each_option_costs_in_the_words_of_its_page() -> None:
         assert stable == "yes", option
         assert effect == "Nothing." or in_python in text.partition(f" {field}: ")[2], option
 
-
-def _in_options(field: str) -> str:
-    return re.sub(r"_(\w)", lambda found: found[1].upper(), field)

@@ -73,7 +73,7 @@ def table(index: Index, runs: Mapping[str, list[Outcome]], day: dt.date) -> str:
 def cell(cases: list[Case], kinds: Mapping[str, str]) -> str:
     opened = sum(kinds[case.id] == OPENS for case in cases)
     none = all(kinds[case.id] == UNSUPPORTED for case in cases)
-    return "-" if none else f"{opened} of {len(cases)}"
+    return "-" if none else f"{opened}/{len(cases)}"
 
 
 def part(page: str) -> str:
