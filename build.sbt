@@ -187,7 +187,9 @@ def onTestedSpark(all: Classpath, provided: Seq[File])(jars: File): Classpath = 
   val found = Option(jars.listFiles).toSeq.flatten.filter(_.getName.endsWith(".jar"))
   if (found.isEmpty) sys.error(s"there are no jars in $jars")
   val first = found.filter(_.getName.startsWith("slf4j-api-"))
-  (first ++ found).map(Attributed.blank) ++ all.filterNot(entry => provided.contains(entry.data))
+  // Spark does not bring Delta's store, an interface of which is ours.
+  val ofSpark = provided.filterNot(_.getName.startsWith("delta-storage"))
+  (first ++ found).map(Attributed.blank) ++ all.filterNot(entry => ofSpark.contains(entry.data))
 }
 
 /** Options of a JVM that takes the archive of a PySpark, if its virtual environment has one (tests/support/archive.py). */

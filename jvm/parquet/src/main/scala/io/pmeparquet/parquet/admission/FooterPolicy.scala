@@ -26,10 +26,7 @@ private[parquet] object FooterPolicy {
     // Nothing authenticates the algorithm's fields, and the AAD joins prefix and unique part without a delimiter: a fixed
     // length keeps the boundary between them where the writer put it.
     if (tail.aadFileUnique.length != ModuleAad.FileUniqueBytes)
-      throw PmeErrors.aadPrefix(
-        file,
-        s"aad_file_unique is ${tail.aadFileUnique.length} bytes long instead of ${ModuleAad.FileUniqueBytes}"
-      )
+      throw PmeErrors.fileUnique(file, tail.aadFileUnique.length, ModuleAad.FileUniqueBytes)
     val expected = settings.aadPrefix.map(_.bytesFor(path.getParent.toUri.getPath, path.getName))
     (expected, tail.aadPrefix) match {
       case (_, Some(_)) if tail.supplyAadPrefix =>
