@@ -114,4 +114,3 @@ def test_help_says_what_each_option_costs_in_the_words_of_its_page() -> None:
         in_python = re.sub(r"`(\w+)`", lambda name: f"`{fields.get(name[1], name[1])}`", effect)
         assert stable == "yes", option
         assert effect == "Nothing." or in_python in text.partition(f" {field}: ")[2], option
-
