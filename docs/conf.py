@@ -43,6 +43,8 @@ napoleon_custom_sections = [("Attributes", "params_style")]
 
 html_theme = "furo"
 html_title = f"pme-parquet {release}"
+html_static_path = ["_site/static"]
+html_css_files = ["tables.css"]
 html_copy_source = False
 html_show_sphinx = False
 html_show_copyright = False

@@ -29,7 +29,7 @@ private[options] trait KmsOptions {
     Both,
     "The keystore's type: `PKCS12`, `BCFKS` where BouncyCastle is on the class path, `PKCS11` for a token or HSM, or " +
       "any other type of an installed security provider.",
-    "Nothing.",
+    OptionSpec.NoEffect,
     default = Some("PKCS12")
   )
   val KeystorePassword =
@@ -52,13 +52,13 @@ private[options] trait KmsOptions {
     Both,
     "Address of HashiCorp Vault or OpenBao: `https://HOST:PORT`. `http://` is for loopback addresses only, because each " +
       "call sends the token.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val VaultMount = OptionSpec(
     "kms.vault.mount",
     Both,
     "Where the transit engine is mounted.",
-    "Nothing.",
+    OptionSpec.NoEffect,
     default = Some("transit")
   )
   val VaultNamespace =
@@ -66,13 +66,13 @@ private[options] trait KmsOptions {
       "kms.vault.namespace",
       Both,
       "The namespace of the transit engine and of the login.",
-      "Nothing."
+      OptionSpec.NoEffect
     )
   val VaultAuth = OptionSpec(
     "kms.vault.auth",
     Both,
     "How to authenticate to Vault: with a token, or with a login of a Kubernetes service account or an AppRole.",
-    "Nothing.",
+    OptionSpec.NoEffect,
     values = Seq("token", "kubernetes", "approle")
   )
   val VaultToken =
@@ -88,7 +88,7 @@ private[options] trait KmsOptions {
       "kms.vault.role",
       Both,
       "The Kubernetes role or the AppRole's `role_id` to log in with.",
-      "Nothing."
+      OptionSpec.NoEffect
     )
   val VaultSecretId =
     OptionSpec(
@@ -110,7 +110,7 @@ private[options] trait KmsOptions {
     "kms.vault.authMount",
     Both,
     "Where the login method is mounted, if not under its own name.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val VaultCaCert = OptionSpec(
     "kms.vault.caCert",
@@ -125,13 +125,13 @@ private[options] trait KmsOptions {
     Both,
     "The region of AWS KMS. The default is the region that the AWS SDK finds in the process. For a key that is named by " +
       "its ARN, the region of the ARN is used.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val AwsEndpoint = OptionSpec(
     "kms.aws.endpoint",
     Both,
     "Address of AWS KMS, if it is not the default of the region: a VPC endpoint or a test server.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val AwsEncryptionContext = OptionSpec(
     "kms.aws.encryptionContext",
@@ -144,13 +144,13 @@ private[options] trait KmsOptions {
     "kms.gcp.keyRing",
     Both,
     "Key ring of keys that are not named in full: `projects/P/locations/L/keyRings/R`.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val GcpEndpoint = OptionSpec(
     "kms.gcp.endpoint",
     Both,
     "Address of Cloud KMS, if it is not Google's default: a private endpoint or a test server.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val GcpCredentials = OptionSpec(
     "kms.gcp.credentials",
@@ -163,16 +163,21 @@ private[options] trait KmsOptions {
     "kms.azure.vaultUrl",
     Both,
     "Address of the key vault or managed HSM: `https://NAME.vault.azure.net`.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val AzureTenantId =
-    OptionSpec("kms.azure.tenantId", Both, "With a client secret: the tenant to log in to.", "Nothing.")
+    OptionSpec(
+      "kms.azure.tenantId",
+      Both,
+      "With a client secret: the tenant to log in to.",
+      OptionSpec.NoEffect
+    )
   val AzureClientId = OptionSpec(
     "kms.azure.clientId",
     Both,
     "With a client secret: the application to log in as. Without one: the user-assigned managed identity to use in place " +
       "of the machine's own.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val AzureClientSecret = OptionSpec(
     "kms.azure.clientSecret",
@@ -185,20 +190,20 @@ private[options] trait KmsOptions {
     "kms.azure.authority",
     Both,
     "Where to log in with a client secret, if not at `https://login.microsoftonline.com`: another cloud, or a test server.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val AzureAlgorithm = OptionSpec(
     "kms.azure.algorithm",
     Both,
     "The wrapping algorithm: `RSA-OAEP-256` and `RSA-OAEP` for RSA keys, the others for AES keys of a managed HSM.",
-    "Nothing.",
+    OptionSpec.NoEffect,
     values = Seq("RSA-OAEP-256", "RSA-OAEP", "A128KW", "A192KW", "A256KW")
   )
   val HadoopUri = OptionSpec(
     "kms.hadoop.uri",
     Both,
     "Address of a Hadoop KMS: `kms://https@HOST:PORT/kms`. The default is Hadoop's `hadoop.security.key.provider.path`.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val ClientProperties = OptionSpec(
     "kms.properties",

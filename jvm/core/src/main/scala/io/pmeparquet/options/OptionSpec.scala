@@ -31,7 +31,7 @@ object OfTable {
  * An option of the format. `docs/options.md` is generated from these.
  *
  * @param effect
- *   what its use, or one of its values, costs or leaves readable or unnoticed: one or two sentences
+ *   what its use, or one of its values, costs or leaves readable or unnoticed, or [[OptionSpec.NoEffect]]
  * @param isStable
  *   whether name and meaning stay until the next major version
  * @param values
@@ -61,4 +61,10 @@ final case class OptionSpec(
 
   /** The allowed values, as text. */
   def allowed: String = values.mkString(", ")
+}
+
+object OptionSpec {
+
+  /** Of an option that costs nothing and leaves nothing open. */
+  val NoEffect: String = ""
 }

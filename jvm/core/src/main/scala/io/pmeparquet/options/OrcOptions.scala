@@ -16,7 +16,7 @@ private[options] trait OrcOptions {
     "orcWrappingKey",
     Both,
     "ORC only: the key of the KMS that wraps the master key in `orcMasterKeys`, if that does not name it.",
-    "Nothing."
+    OptionSpec.NoEffect
   )
   val OrcKeyProperty = OptionSpec(
     "orcKeyProperty",

@@ -81,7 +81,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "kekBits",
     Write,
     "Length of key-encryption keys.",
-    "Nothing.",
+    OptionSpec.NoEffect,
     values = Seq("128", "192", "256"),
     parquetName = Some("kek.length.bits"),
     ofTable = OfTable.Yes
@@ -246,7 +246,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       "parquet.encryption.kms.instance.id",
       Both,
       "Passed to a KMS class.",
-      "Nothing.",
+      OptionSpec.NoEffect,
       default = Some("DEFAULT")
     )
   val InstanceUrl =
@@ -254,7 +254,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       "parquet.encryption.kms.instance.url",
       Both,
       "Passed to a KMS class.",
-      "Nothing.",
+      OptionSpec.NoEffect,
       default = Some("DEFAULT")
     )
   val AccessToken = OptionSpec(

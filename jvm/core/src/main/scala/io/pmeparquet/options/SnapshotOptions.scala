@@ -20,7 +20,7 @@ private[options] trait SnapshotOptions {
     "snapshotLocation",
     Both,
     "The directory of the table's snapshots, if it is not `_pme_snapshots` in the table's directory.",
-    "Nothing.",
+    OptionSpec.NoEffect,
     ofTable = OfTable.UnlessSessionSays
   )
   val MinSnapshot = OptionSpec(
@@ -29,7 +29,7 @@ private[options] trait SnapshotOptions {
     "The oldest state of the table that is accepted: `<table id>:<version>` (as `pme.seal` prints it), or at least 12 " +
       "digits of the digest of a version from which the newest must come. The number of a version alone says less: another " +
       "table or another history can have it, too. A table without a snapshot is refused.",
-    "Nothing.",
+    OptionSpec.NoEffect,
     ofTable = OfTable.UnlessSessionSays
   )
   val VerifyKey = OptionSpec(

@@ -17,7 +17,8 @@ class GeneratedDocsSuite extends FunSuite {
   test("docs/errors.md says what the code says")(same("errors.md", errors))
 
   private def options: String = {
-    val rows = PmeOptions.all.map(row)
+    val (ofParquet, own) = PmeOptions.all.partition(_.name.startsWith(PmeOptions.ParquetPrefix))
+    val head = Seq("| option | values (default first) | for | meaning |", "|---|---|---|---|")
     val lines = Seq(
       header,
       "# Options of `format(\"pme-parquet\")`",
@@ -30,28 +31,28 @@ class GeneratedDocsSuite extends FunSuite {
       "A *secret reference* is `env:NAME`, `file:PATH`, `conf:SPARK_CONF_KEY` or `hadoop-credential:ALIAS`, resolved " +
         "on the driver. A secret itself is refused as a value.",
       "",
-      "Name and meaning of a *stable* option stay until the next major version. Those of the others may change with a minor " +
-        "one, which `CHANGELOG.md` says.",
-      "",
-      "| option | values (default first) | for | since | stable | meaning | what it costs or leaves open |",
-      "|---|---|---|---|---|---|---|"
-    ) ++ rows ++ Seq(
-      "",
-      "## Names of parquet-java",
-      "",
-      "These names work as options, in the session and in the Hadoop configuration. If both names are set in the same " +
-        "place to different values, that is an error.",
-      "",
-      "| parquet-java | here |",
-      "|---|---|"
-    ) ++ PmeOptions.all.flatMap(option => option.parquetName.map(_ => option)).map { option =>
-      s"| `${ParquetNames.of(option).get}` | `${option.name}` |"
-    } ++ Seq(
-      "",
-      "`complete.columns` is `true` for `unlistedColumns=footerKey` and `false` for `plaintext`, which is its default; " +
-        "`key.material.store.internally` is `true` for `keyMaterial=internal` and `false` for `external`.",
+      "**Effect** is what an option costs, or leaves readable or unnoticed. All options are there since version " +
+        s"$first unless they say otherwise. Names and meanings stay until the next major version, unless an option is " +
+        "*not stable yet*: then a minor version may change it, and `CHANGELOG.md` says so.",
       ""
-    )
+    ) ++ head ++ own.map(row) ++ Seq("", "Options with parquet-java's names only:", "") ++ head ++
+      ofParquet.map(row) ++ Seq(
+        "",
+        "## Names of parquet-java",
+        "",
+        "These names work as options, in the session and in the Hadoop configuration. If both names are set in the same " +
+          "place to different values, that is an error.",
+        "",
+        "| parquet-java | here |",
+        "|---|---|"
+      ) ++ PmeOptions.all.flatMap(option => option.parquetName.map(_ => option)).map { option =>
+        s"| `${ParquetNames.of(option).get}` | `${option.name}` |"
+      } ++ Seq(
+        "",
+        "`complete.columns` is `true` for `unlistedColumns=footerKey` and `false` for `plaintext`, which is its default; " +
+          "`key.material.store.internally` is `true` for `keyMaterial=internal` and `false` for `external`.",
+        ""
+      )
     lines.mkString("\n")
   }
 
@@ -60,10 +61,16 @@ class GeneratedDocsSuite extends FunSuite {
       if (option.secret) "secret reference"
       else if (option.values.nonEmpty) option.values.map(v => s"`$v`").mkString(", ")
       else option.default.fold("text")(v => s"`$v`, or text")
-    val stable = if (option.isStable) "yes" else "not yet"
-    val texts = Seq(option.doc, option.effect).map(_.replace("|", "\\|")).mkString(" | ")
-    s"| `${option.name}` | $values | ${option.use.text} | ${option.since} | $stable | $texts |"
+    val notes = Seq(
+      if (option.effect == OptionSpec.NoEffect) "" else s" **Effect:** ${option.effect}",
+      if (option.since == first) "" else s" *Since ${option.since}.*",
+      if (option.isStable) "" else " *Not stable yet.*"
+    )
+    val meaning = (option.doc + notes.mkString).replace("|", "\\|")
+    s"| `${option.name}` | $values | ${option.use.text} | $meaning |"
   }
+
+  private val first = "0.1.0"
 
   private def errors: String = {
     val lines = Seq(
