@@ -108,10 +108,11 @@ def test_help_says_what_each_option_costs_in_the_words_of_its_page() -> None:
     meanings = {row[0].strip("`"): row[3] for row in rows if len(row) == 4}
     names = [field.name for field in dataclasses.fields(pme.Encryption) if field.name != "kms"]
     fields = {re.sub(r"_(\w)", lambda found: found[1].upper(), name): name for name in names}
-    text = " ".join((inspect.getdoc(pme.Encryption) or "").split())
+    entries = re.split(r"\n {4}(?=\w+: )", inspect.getdoc(pme.Encryption) or "")
+    helped = {entry.partition(":")[0]: " ".join(entry.split()) for entry in entries}
     for option, field in fields.items():
         assert "*Not stable yet.*" not in meanings[option], option
         effect = meanings[option].partition("**Effect:** ")[2]
         in_python = re.sub(r"`(\w+)`", lambda name: f"`{fields.get(name[1], name[1])}`", effect)
-        assert in_python in text.partition(f" {field}: ")[2], option
+        assert in_python in helped[field], option
     assert sum("**Effect:** " in meanings[option] for option in fields) > 10

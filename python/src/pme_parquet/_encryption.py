@@ -26,7 +26,7 @@ KeyBits = Literal[128, 192, 256]
 class Encryption(Brief):
     """The keys and modes of a write. Only attributes that are set become options; the format has defaults for others.
 
-    There is one exception: with one key foreverything, the options always state that keys are wrapped, so that a read
+    There is one exception: with one key for everything, the options always state that keys are wrapped, so that a read
     with them never uses the master key itself as a data key. What an option costs or leaves open is said here and in
     `docs/options.md` in the same words. All of them are stable.
 
@@ -42,14 +42,14 @@ class Encryption(Brief):
         column_keys: master key to columns, or the text form `key: col, col.*; key2: col`. Each master key costs calls
             of the KMS (`double_wrapping`). With `plaintext_footer` or external key material, the names of keys are
             readable.
-        uniform_key: one master key foreverything, instead of `footer_key` and `column_keys`. Whoever has it reads
+        uniform_key: one master key for everything, instead of `footer_key` and `column_keys`. Whoever has it reads
             everything. Its name is readable in each file.
         unlisted_columns: what happens to columns that `column_keys` does not name. `plaintext` leaves the values of
             these columns readable.
         algorithm: `AES_GCM_V1` authenticates pages. With `AES_GCM_CTR_V1`, changed pages are not noticed.
         plaintext_footer: whether the footer is signed and readable without keys, not encrypted. Schema, row counts and
             names of keys are readable by everybody.
-        data_key_bits: length of data keys. AES has 10, 12 or 14 rounds for these lengths.
+        data_key_bits: length of data keys. Longer ones take more time: AES has 10, 12 or 14 rounds.
         kek_bits: length of key-encryption keys.
         double_wrapping: whether a key-encryption key wraps data keys, and the master key wraps it. `true`: one call of
             the KMS for each master key, and key-encryption keys stay in memory for

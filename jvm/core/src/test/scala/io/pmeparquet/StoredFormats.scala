@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path, Paths}
 import java.nio.file.StandardOpenOption.CREATE_NEW
 
 /**
- * What released versions have stored, below `tests/data/formats`: every later version reads it. A file there is never
+ * What earlier builds have stored, below `tests/data/formats`: every later version reads it. A file there is never
  * changed. A format that changes gets a folder of its own, which `WRITE_FORMATS=1` writes if it is missing.
  */
 trait StoredFormats {

@@ -11,8 +11,8 @@ private[options] trait KmsOptions {
     "Where master keys live: `keystore`, `static`, `vault`, `aws`, `gcp`, `azure`, `hadoop`, or the name of a class " +
       "that is an `org.apache.parquet.crypto.keytools.KmsClient` or an " +
       "`org.apache.iceberg.encryption.KeyManagementClient`.",
-    "`keystore` and `static` hold master keys in memory of whoever calls the KMS. Other services keep " +
-      "them, and can log who used which.",
+    "`static`, and `keystore` with a file, hold master keys in memory of whoever calls the KMS. Other " +
+      "services keep them, and can log who used which.",
     default = Some("keystore"),
     parquetName = Some("kms.client.class")
   )
@@ -22,7 +22,7 @@ private[options] trait KmsOptions {
     "The Java keystore, with one AES secret key per alias. The driver reads it from any Hadoop file system. With " +
       "`kms.keystore.type=PKCS11`: the configuration of the JVM's SunPKCS11 provider, which names native code. Without a " +
       "path, that provider must be installed.",
-    "Whoever has this file and its password has all keys."
+    "Whoever has the keystore's file and its password has all keys."
   )
   val KeystoreType = OptionSpec(
     "kms.keystore.type",
@@ -52,7 +52,7 @@ private[options] trait KmsOptions {
     Both,
     "Address of HashiCorp Vault or OpenBao: `https://HOST:PORT`. `http://` is for loopback addresses only, because each " +
       "call sends the token.",
-    OptionSpec.NoEffect
+    "Keys, and the credentials of calls, go to this address."
   )
   val VaultMount = OptionSpec(
     "kms.vault.mount",
@@ -131,7 +131,7 @@ private[options] trait KmsOptions {
     "kms.aws.endpoint",
     Both,
     "Address of AWS KMS, if it is not the default of the region: a VPC endpoint or a test server.",
-    OptionSpec.NoEffect
+    "Keys go to this address, in calls that credentials sign."
   )
   val AwsEncryptionContext = OptionSpec(
     "kms.aws.encryptionContext",
@@ -150,7 +150,7 @@ private[options] trait KmsOptions {
     "kms.gcp.endpoint",
     Both,
     "Address of Cloud KMS, if it is not Google's default: a private endpoint or a test server.",
-    OptionSpec.NoEffect
+    "Keys, and the credentials of calls, go to this address."
   )
   val GcpCredentials = OptionSpec(
     "kms.gcp.credentials",
@@ -163,7 +163,7 @@ private[options] trait KmsOptions {
     "kms.azure.vaultUrl",
     Both,
     "Address of the key vault or managed HSM: `https://NAME.vault.azure.net`.",
-    OptionSpec.NoEffect
+    "Keys, and the credentials of calls, go to this address."
   )
   val AzureTenantId =
     OptionSpec(
@@ -190,7 +190,7 @@ private[options] trait KmsOptions {
     "kms.azure.authority",
     Both,
     "Where to log in with a client secret, if not at `https://login.microsoftonline.com`: another cloud, or a test server.",
-    OptionSpec.NoEffect
+    "The client secret goes to this address."
   )
   val AzureAlgorithm = OptionSpec(
     "kms.azure.algorithm",
@@ -203,7 +203,7 @@ private[options] trait KmsOptions {
     "kms.hadoop.uri",
     Both,
     "Address of a Hadoop KMS: `kms://https@HOST:PORT/kms`. The default is Hadoop's `hadoop.security.key.provider.path`.",
-    OptionSpec.NoEffect
+    "Keys, and the credentials of calls, go to this address."
   )
   val ClientProperties = OptionSpec(
     "kms.properties",
@@ -219,7 +219,7 @@ private[options] trait KmsOptions {
     Both,
     "Time limit of one KMS call that wraps or unwraps a key, including login and retries. A login to Vault, and opening a " +
       "PKCS#11 token, may take the same time in addition.",
-    "A query waits this long for a KMS that does not answer.",
+    "A query waits this long, or twice as long with a login, for a KMS that does not answer.",
     default = Some("30")
   )
   val CallFrom = OptionSpec(

@@ -72,7 +72,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "dataKeyBits",
     Write,
     "Length of data keys.",
-    "AES has 10, 12 or 14 rounds for these lengths.",
+    "Longer ones take more time: AES has 10, 12 or 14 rounds.",
     values = Seq("128", "192", "256"),
     parquetName = Some("data.key.length.bits"),
     ofTable = OfTable.Yes
@@ -254,7 +254,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       "parquet.encryption.kms.instance.url",
       Both,
       "Passed to a KMS class.",
-      OptionSpec.NoEffect,
+      "The class may send keys and credentials there.",
       default = Some("DEFAULT")
     )
   val AccessToken = OptionSpec(

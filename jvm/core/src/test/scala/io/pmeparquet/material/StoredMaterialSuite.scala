@@ -8,7 +8,7 @@ import munit.FunSuite
 import io.pmeparquet.{AesKey, PmeException, Sha256, StoredFormats}
 import io.pmeparquet.keys.{HeldKeys, KmsSource}
 
-/** Key material and key metadata of files that released versions have written. */
+/** Key material and key metadata of files that earlier builds have written. */
 class StoredMaterialSuite extends FunSuite with StoredFormats {
   private val masters = new HeldKeys(
     Seq("footer", "pii").map(name => name -> AesKey.of(Sha256.ofBytes(name.getBytes(UTF_8)), "test")).toMap

@@ -15,7 +15,7 @@ import io.pmeparquet.parquet.rotation.RotationMark
 import io.pmeparquet.parquet.scope.Scopes
 import io.pmeparquet.parquet.storage.{CopiedTable, FileReplacement, MemoryStore, ResumableTable, StagedTable}
 
-/** What runs of released versions have left in tables and beside them when they were killed. */
+/** What runs of earlier builds have left in tables and beside them when they were killed. */
 class StoredMarksSuite extends WrittenFilesSuite with StoredFormats {
   private val Table = "people"
   private val Data = "part-0.parquet"

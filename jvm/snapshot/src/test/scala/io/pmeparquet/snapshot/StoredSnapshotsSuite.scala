@@ -19,7 +19,7 @@ import io.pmeparquet.snapshot.manifest.{SignatureSealer, TablePolicy, VerifyKey}
 import io.pmeparquet.snapshot.parts.SealedFile
 
 /**
- * Snapshots that released versions have made. They are in a store in memory, since a manifest states where its table is.
+ * Snapshots that earlier builds have made. They are in a store in memory, since a manifest states where its table is.
  */
 class StoredSnapshotsSuite extends TableSuite with StoredFormats {
   override protected val conf = MemoryStore.conf("s3a")
