@@ -35,6 +35,8 @@ def test_each_case_says_what_a_reader_must_do() -> None:
         assert (vectors.rows(case) is None) == (case.result == index.INVALID), case.id
         assert bool(case.flags) == (case.result != index.VALID), case.id
         assert ("UnusedModule" in case.flags) == (case.filter is not None), case.id
+        # Who has a forged length from elsewhere may open the module, so no query must fail.
+        assert not {"UnusedModule", "ModuleLength"} <= {*case.flags}, case.id
 
 
 @pytest.mark.nightly
