@@ -26,6 +26,12 @@ def test_the_script_makes_the_same_bytes_again() -> None:
     assert [path.name for path, content in made.items() if path.read_bytes() != content] == []
 
 
+def test_another_pyarrow_writes_no_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pa, "__version__", "1.0.0")
+    with pytest.raises(ValueError, match=f"PyArrow {PYARROW} writes the pages, and this is 1.0.0"):
+        corpus.write()
+
+
 def test_each_case_says_what_a_reader_must_do() -> None:
     vectors = index.load()
     named = {flag for case in vectors.cases for flag in case.flags}
