@@ -175,9 +175,9 @@ docs: .venv/.wheel
 docs-check: .venv/.wheel
 	.venv/bin/python -m pytest tests/docs
 
-# Writes docs/options.md and docs/errors.md from the code.
+# Writes docs/options.md, docs/errors.md and tests/vectors/conditions.json from the code.
 docs-update: | .venv/.ready
-	UPDATE_DOCS=1 scripts/sbt core-2_13/test
+	UPDATE_DOCS=1 scripts/sbt core-2_13/test "parquet-2_13/testOnly *VectorsSuite"
 
 # Writes what api/ says of the code. Only for what users can still do without: docs/compatibility.md.
 api-update: .venv/.wheel

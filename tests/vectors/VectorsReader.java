@@ -5,13 +5,16 @@ import com.fasterxml.jackson.databind.node.NullNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.File;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.parquet.crypto.ColumnDecryptionProperties;
 import org.apache.parquet.crypto.FileDecryptionProperties;
+import org.apache.parquet.crypto.ParquetCryptoRuntimeException;
 import org.apache.parquet.crypto.keytools.KeyToolkit;
 import org.apache.parquet.crypto.keytools.KmsClient;
 import org.apache.parquet.example.data.Group;
@@ -34,16 +37,25 @@ public final class VectorsReader {
     File folder = new File(arguments[0]);
     for (JsonNode one : JSON.readTree(new File(folder, "vectors.json")).get("cases")) {
       ObjectNode answer = JSON.createObjectNode().put("id", one.get("id").asText());
-      try {
-        answer.set("rows", rows(one, new File(folder, one.get("file").asText())));
-      } catch (Exception | LinkageError | OutOfMemoryError failed) {
-        answer.put("rows", failed.toString());
+      ParquetReader.Builder<Group> builder = builder(one, new File(folder, one.get("file").asText()));
+      List<Group> read = new ArrayList<>();
+      String refusal = null;
+      // Only what parquet-java does is a refusal. A fault of this class ends the run.
+      try (ParquetReader<Group> reader = builder.build()) {
+        for (Group row = reader.read(); row != null; row = reader.read()) read.add(row);
+      } catch (Exception | OutOfMemoryError failed) {
+        refusal = failed.toString();
+      }
+      if (refusal != null) answer.put("rows", refusal);
+      else {
+        ArrayNode rows = answer.putArray("rows");
+        read.forEach(row -> rows.add(struct(row)));
       }
       System.out.println(JSON.writeValueAsString(answer));
     }
   }
 
-  private static ArrayNode rows(JsonNode one, File file) throws Exception {
+  private static ParquetReader.Builder<Group> builder(JsonNode one, File file) {
     Configuration conf = new Configuration(false);
     ParquetReader.Builder<Group> builder = ParquetReader.builder(new GroupReadSupport(), new Path(file.toURI()));
     String form = one.get("keyMetadata").asText();
@@ -56,25 +68,23 @@ public final class VectorsReader {
       conf.set(KEYS, one.get("keys").toString());
       builder.withConf(conf);
     }
-    ArrayNode rows = JSON.createArrayNode();
-    try (ParquetReader<Group> reader = builder.build()) {
-      for (Group row = reader.read(); row != null; row = reader.read()) {
-        rows.add(struct(row));
-      }
-    }
-    return rows;
+    return builder;
+  }
+
+  private static byte[] bytes(JsonNode hex) {
+    return HexFormat.of().parseHex(hex.asText());
   }
 
   private static FileDecryptionProperties raw(JsonNode one) {
     FileDecryptionProperties.Builder builder = FileDecryptionProperties.builder();
-    if (one.has("footerKey")) builder.withFooterKey(HexFormat.of().parseHex(one.get("footerKey").asText()));
+    if (one.has("footerKey")) builder.withFooterKey(bytes(one.get("footerKey")));
+    else builder.withKeyRetriever(name -> bytes(one.get("keys").get(new String(name, StandardCharsets.UTF_8))));
     if (one.has("aadPrefix")) builder.withAADPrefix(one.get("aadPrefix").asText().getBytes(StandardCharsets.UTF_8));
     Map<ColumnPath, ColumnDecryptionProperties> columns = new HashMap<>();
     if (one.has("columnKeys")) {
       one.get("columnKeys").fields().forEachRemaining(column -> {
         ColumnPath path = ColumnPath.fromDotString(column.getKey());
-        byte[] key = HexFormat.of().parseHex(column.getValue().asText());
-        columns.put(path, ColumnDecryptionProperties.builder(path).withKey(key).build());
+        columns.put(path, ColumnDecryptionProperties.builder(path).withKey(bytes(column.getValue())).build());
       });
     }
     if (!columns.isEmpty()) builder.withColumnKeys(columns);
@@ -132,8 +142,9 @@ public final class VectorsReader {
 
     @Override
     public byte[] unwrapKey(String wrapped, String masterKeyId) {
-      byte[] master = HexFormat.of().parseHex(keys.get(masterKeyId).asText());
-      return KeyToolkit.decryptKeyLocally(wrapped, master, masterKeyId.getBytes(StandardCharsets.UTF_8));
+      if (!keys.has(masterKeyId)) throw new ParquetCryptoRuntimeException("no such key: " + masterKeyId);
+      byte[] aad = masterKeyId.getBytes(StandardCharsets.UTF_8);
+      return KeyToolkit.decryptKeyLocally(wrapped, bytes(keys.get(masterKeyId)), aad);
     }
   }
 }

@@ -7,6 +7,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from tests.vectors.index import FEATURES, FILES, FLAGS, INDEX, Case
 from tests.vectors.tampered import all_tampered
 from tests.vectors.valid import PYARROW, TABLES, all_valid
@@ -19,6 +21,10 @@ MATERIAL = "_KEY_MATERIAL_FOR_{}.json"
 
 def content() -> dict[Path, bytes]:
     """Return all files of the vectors by their paths."""
+    if pa.__version__ != PYARROW:
+        raise ValueError(
+            f"PyArrow {PYARROW} writes the pages, and this is {pa.__version__}. For another, change PYARROW."
+        )
     made = [*all_valid(), *all_tampered()]
     found: dict[Path, bytes] = {}
     for one in made:

@@ -41,7 +41,10 @@ FLAGS = {
     "Signature": ("5.5", "A plaintext footer is altered, or its signature."),
     "SwappedModules": ("4.4.2", "Two modules have changed places."),
     "Truncated": ("5.4", "The file is cut."),
-    "UnusedModule": ("5.1", "A scan need not open the module, and then returns `rows`. A query by `filter` must fail."),
+    "UnusedModule": (
+        "5.1",
+        "A scan that does not open the module returns `rows`. If a query by `filter` opens it, the query must fail.",
+    ),
     "WrongKey": ("4.1.1", "A key is not that of the file."),
 }
 

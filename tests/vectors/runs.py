@@ -11,8 +11,12 @@ from tests.vectors.index import INVALID, VALID, Case, Index, Rows
 if TYPE_CHECKING:
     from tests.vectors.readers import Reader
 
-OPENS, REFUSES, OTHER_ROWS, UNSUPPORTED = "opens", "refuses", "other rows", "does not support"
-NOT_OPENED = REFUSES, OTHER_ROWS
+OPENS, REFUSES, OTHER_ROWS = "opens", "refuses", "other rows"
+UNSUPPORTED, NOT_RUN = "says it does not support this", "not run"
+
+
+class RunError(Exception):
+    """The run itself failed: a program crashed, gave no answer, or was called wrongly. It tells nothing of a file."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +30,16 @@ class Outcome:
 
 def outcome(reader: Reader, case: Case, rows: Rows | None) -> Outcome:
     """Run a case. `rows` are those that the index states."""
-    lacking = reader.unsupported(case)
-    if lacking:
-        return Outcome(case, UNSUPPORTED, lacking)
+    why = reader.not_run(case)
+    if why:
+        return Outcome(case, NOT_RUN, why)
     try:
         found = reader.read(case)
-    # polars' own panics are no `Exception`.
-    except BaseException as failed:
-        if isinstance(failed, KeyboardInterrupt):
-            raise
-        return Outcome(case, REFUSES, f"{type(failed).__name__}: {failed}")
+    except reader.refusals() as failed:
+        says = any(words in str(failed) for words in reader.says)
+        return Outcome(case, UNSUPPORTED if says else REFUSES, f"{type(failed).__name__}: {failed}")
+    except Exception as failed:
+        raise RunError(f"{reader.title}, {case.id}: {failed!r}") from failed
     return Outcome(case, OPENS if found == rows else OTHER_ROWS, "" if found == rows else str(found))
 
 

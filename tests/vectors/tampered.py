@@ -54,7 +54,8 @@ def altered(
 def of_module(base: Made, module: Module, name: str, comment: str, content: bytes, *flags: str) -> Made:
     """Return a case of an altered module; a filter says which query needs an index or a Bloom filter."""
     needed = UNUSED.get(module.kind)
-    if "ModuleLength" in flags and module.kind in SIZED:
+    # The footer has the sizes of indexes and Bloom filters.
+    if "ModuleLength" in flags and (needed or module.kind in SIZED):
         return altered(base, name, comment, content, *flags, result=ACCEPTABLE)
     if not needed:
         return altered(base, name, comment, content, *flags)
@@ -384,7 +385,7 @@ def keys() -> Iterator[Made]:
         "WrongKey",
         **changed,
     )
-    no_raw: Any = {"footerKey": None}
+    no_raw: Any = {"footerKey": None, "columnKeys": {}}
     new = crypto(named, lambda fields: thrift.put(fields, bend.KEY_METADATA, BINARY, b"name"))
     yield altered(
         named,

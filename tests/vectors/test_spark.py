@@ -44,7 +44,9 @@ def rows(spark: SparkSession, case: Case, given: dict[str, str]) -> Rows:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("reader", READERS)
-def test_spark_reads_the_valid_files_and_no_tampered_one(spark: SparkSession, tmp_path: Path, reader: str) -> None:
+def test_spark_reads_valid_files_and_no_file_whose_result_is_invalid(
+    spark: SparkSession, tmp_path: Path, reader: str
+) -> None:
     vectors = index.load()
     wrong: list[tuple[str, Any]] = []
     for number, case in enumerate(vectors.of(index.VALID, index.INVALID)):

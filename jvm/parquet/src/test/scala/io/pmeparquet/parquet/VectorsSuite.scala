@@ -195,7 +195,7 @@ class VectorsSuite extends WrittenFilesSuite {
     assertEquals(cases.filter(_.filter.isDefined).map(_.id).filterNot(refused), Nil)
   }
 
-  test("with parquet-java's own reader, files open with the same rows, and no tampered file opens") {
+  test("parquet-java's own reader opens files with the same rows, and none whose result is invalid") {
     cases.foreach { one =>
       val found = Try(byParquetJava(one))
       if (one.isValid && !conditions.has(one.id) && !one.namesColumns)
