@@ -5,8 +5,20 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder, UnsafePr
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
-import org.apache.spark.sql.execution.command.{DataWritingCommand, DataWritingCommandExec}
+import org.apache.spark.sql.execution.{
+  ExecSubqueryExpression,
+  FileSourceScanExec,
+  SparkPlan,
+  SparkStrategy,
+  UnaryExecNode
+}
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.command.{
+  DataWritingCommand,
+  DataWritingCommandExec,
+  ExecutedCommandExec,
+  RunnableCommand
+}
 import org.apache.spark.sql.execution.datasources.{
   FileFormat,
   FileSourceStrategy,
@@ -41,6 +53,7 @@ private[spark] object PlanOurs extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case write: DataWritingCommand if encrypts(write) =>
       Seq(guarded(DataWritingCommandExec(write, planLater(write.query))))
+    case command: RunnableCommand if encrypts(command) => Seq(guarded(ExecutedCommandExec(command)))
     case _ =>
       plan.collectLeaves() match {
         case Seq(FileRelation(_, _: EncryptedParquetFormat)) => scans(KeepFilters(plan))
@@ -62,6 +75,10 @@ private[spark] object PlanOurs extends SparkStrategy {
     // Hive's commands, which are in a jar that not every Spark has.
     case _ => isFactoryOurs(Map.empty)
   }
+
+  /** Whether a command plans a write that encrypts when it runs, such as `CREATE TABLE … AS SELECT`. */
+  private def encrypts(command: RunnableCommand): Boolean =
+    FormatOptions.writes(command).exists(write => write.ours || isFactoryOurs(write.options))
 
   private def isFactoryOurs(options: Map[String, String]) =
     CryptoFactory.isOurs(SparkAccess.hadoopConf(SparkSession.active, options))
@@ -91,15 +108,18 @@ private[spark] object PhysicalRules {
   // Those of AQE that get logical plans, which strategies plan again.
   private val OfLogicalPlans = "runtimeOptimizerRules"
 
-  /** Also true if this Spark does not say. */
   def areThere: Boolean = {
     val state = SparkSession.active.sessionState
-    try state.columnarRules.nonEmpty || ofAdaptive(state.adaptiveRulesHolder)
-    catch { case _: ReflectiveOperationException | _: LinkageError => true }
+    orUnsaid(state.columnarRules.nonEmpty || ofAdaptive(state.adaptiveRulesHolder))
   }
 
+  /** Also true if this Spark does not say. */
+  private[rules] def orUnsaid(found: => Boolean): Boolean =
+    try found
+    catch { case _: ReflectiveOperationException | _: LinkageError => true }
+
   /** Whatever lists of rules this Spark has. */
-  private def ofAdaptive(holder: AnyRef) =
+  private[rules] def ofAdaptive(holder: AnyRef) =
     holder.getClass.getDeclaredFields.filter(_.getName != OfLogicalPlans).exists { field =>
       field.setAccessible(true)
       field.get(holder) match {
@@ -110,14 +130,14 @@ private[spark] object PhysicalRules {
 }
 
 /**
- * Runs its child only if that is the node that was planned. It changes no row and no property of the plan. ''Driver only.''
+ * Runs its child only if that is the node that was planned. It changes no row and no property of the plan. AQE looks for
+ * shuffles below unary nodes only. ''Driver only.''
  *
  * @param planned the classes of the node, and of the format or scan in it
  * @param where what is written or read, for messages
  */
 private[spark] final case class UnreplacedExec(child: SparkPlan, planned: Seq[Class[_]], where: String)
-    extends SparkPlan {
-  override def children: Seq[SparkPlan] = Seq(child)
+    extends UnaryExecNode {
   override def output: Seq[Attribute] = child.output
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
@@ -130,21 +150,40 @@ private[spark] final case class UnreplacedExec(child: SparkPlan, planned: Seq[Cl
     case _ => checked.execute()
   }
   override protected def doExecuteColumnar(): RDD[ColumnarBatch] = checked.executeColumnar()
-  override def executeCollect(): Array[InternalRow] = checked.executeCollect()
-  override def executeToIterator(): Iterator[InternalRow] = checked.executeToIterator()
-  override def executeTake(limit: Int): Array[InternalRow] = checked.executeTake(limit)
-  override def executeTail(limit: Int): Array[InternalRow] = checked.executeTail(limit)
+
+  /** A command's result is there, and needs no job; rows of scans must be `unsafe` here as well. */
+  override def executeCollect(): Array[InternalRow] = child match {
+    case _: DataWritingCommandExec | _: ExecutedCommandExec => checked.executeCollect()
+    case _ => super.executeCollect()
+  }
 
   /** With all nodes below: an overwrite deletes files before it reads. */
   private def checked: SparkPlan = PmeSparkException.translated {
     foreach { case node: UnreplacedExec => node.check(); case _ => () }
+    if (child.isInstanceOf[DataWritingCommandExec]) foreach(checkInside)
     child
   }
 
-  private def check(): Unit = if (UnreplacedExec.classes(child) != planned) refuse(child, planned.head)
+  /** Plans that are not below a node are checked when they run, so what Spark would run after the write has begun runs now. */
+  private def checkInside(node: SparkPlan): Unit = {
+    node match {
+      // Plans the cache's rows if it is not filled, and computes none.
+      case cached: InMemoryTableScanExec => cached.relation.cacheBuilder.cachedColumnBuffers
+      case _ => ()
+    }
+    node.expressions.foreach(_.foreach {
+      case subquery: ExecSubqueryExpression =>
+        subquery.plan.prepare()
+        subquery.updateResult()
+      case _ => ()
+    })
+  }
+
+  private def check(): Unit = if (UnreplacedExec.classes(child) != planned) refuse(child, planned)
   else
     child match {
-      case write: DataWritingCommandExec if !isSparks(write) => refuse(write.child, classOf[WriteFilesExec])
+      case write: DataWritingCommandExec if !isSparks(write) =>
+        refuse(write.child, Seq(classOf[WriteFilesExec]))
       case _ => ()
     }
 
@@ -153,15 +192,14 @@ private[spark] final case class UnreplacedExec(child: SparkPlan, planned: Seq[Cl
     if (write.cmd.query.isInstanceOf[WriteFiles]) write.child.getClass == classOf[WriteFilesExec]
     else !UnreplacedExec.writes(write.child)
 
-  private def refuse(found: SparkPlan, instead: Class[_]) =
+  private def refuse(found: SparkPlan, instead: Seq[Class[_]]) =
     throw PmeErrors.replacedNode(
       where = where,
-      found = found.getClass.getName,
-      planned = instead.getSimpleName
+      found = UnreplacedExec.classes(found).map(_.getName).mkString(" with "),
+      planned = instead.map(_.getSimpleName).mkString(" with ")
     )
 
-  override protected def withNewChildrenInternal(others: IndexedSeq[SparkPlan]): SparkPlan =
-    copy(child = others.head)
+  override protected def withNewChildInternal(other: SparkPlan): SparkPlan = copy(child = other)
   override protected def stringArgs: Iterator[Any] = Iterator.empty
 }
 
@@ -173,6 +211,7 @@ private[spark] object UnreplacedExec {
   private def classes(node: SparkPlan): Seq[Class[_]] = node.getClass +: (node match {
     case scan: FileSourceScanExec => Seq(scan.relation.fileFormat.getClass)
     case scan: BatchScanExec => Seq(scan.scan.getClass)
+    case command: ExecutedCommandExec => Seq(command.cmd.getClass)
     case write: DataWritingCommandExec => write.cmd.getClass +: format(write).map(_.getClass).toSeq
     case _ => Nil
   })

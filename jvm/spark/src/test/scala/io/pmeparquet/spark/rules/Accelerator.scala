@@ -6,18 +6,26 @@ import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.schema.MessageTypeParser
 import org.apache.spark.internal.io.FileCommitProtocol
 import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeProjection}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.HashAggregateExec
-import org.apache.spark.sql.execution.command.DataWritingCommandExec
+import org.apache.spark.sql.execution.command.{
+  CreateDataSourceTableAsSelectCommand,
+  DataWritingCommandExec,
+  ExecutedCommandExec,
+  InsertIntoDataSourceDirCommand
+}
 import org.apache.spark.sql.execution.datasources.{
   ExecutedWriteSummary,
   FileFormat,
+  HadoopFsRelation,
   InsertIntoHadoopFsRelationCommand,
   LogicalRelation,
   WriteFilesExec,
@@ -28,8 +36,7 @@ import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StringType
-import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
@@ -70,14 +77,42 @@ object Accelerator {
         case command @ DataWritingCommandExec(write: InsertIntoHadoopFsRelationCommand, child)
             if chosen("commands") && isKnown(write.fileFormat) =>
           NativeCommand(child, write.outputPath.toString, command.output)
+        case ExecutedCommandExec(create: CreateDataSourceTableAsSelectCommand) if chosen("statements") =>
+          NativeStatement(create.query, create.table.storage.locationUri.get.toString)
+        case ExecutedCommandExec(insert: InsertIntoDataSourceDirCommand) if chosen("statements") =>
+          NativeStatement(insert.query, insert.storage.locationUri.get.toString)
+        // Without planned writes Spark plans no such node. Where it finds one, it has it write.
+        case command @ DataWritingCommandExec(write: InsertIntoHadoopFsRelationCommand, child)
+            if chosen("files") && isKnown(write.fileFormat) && !child.isInstanceOf[NativeFiles] =>
+          command.copy(child =
+            NativeFiles(WriteFilesExec(child, write.fileFormat, Nil, None, Map.empty, Map.empty))
+          )
         case files: WriteFilesExec if chosen("files") && isKnown(files.fileFormat) => NativeFiles(files)
         case scan: FileSourceScanExec if chosen("scans") && isKnown(scan.relation.fileFormat) =>
           NativeScan(scan.output)
         case scan: BatchScanExec if chosen("scans") => NativeScan(scan.output)
+        case scan: FileSourceScanExec if chosen("formats") => Accelerator.plain(scan)
+        case scan: BatchScanExec if chosen("formats") => Accelerator.plain(scan)
         case aggregate: HashAggregateExec if chosen("aggregates") => NativeAggregate(aggregate)
       }
     }
   }
+
+  /**
+   * Spark's own scan, with another format. Constructors differ by Spark. With an option more, because all Parquet formats
+   * are equal, and Spark's rules keep a node that is equal to the new one.
+   */
+  private[rules] def plain(scan: SparkPlan): SparkPlan =
+    scan
+      .makeCopy(scan.productIterator.map {
+        case files: HadoopFsRelation =>
+          files.copy(fileFormat = new ParquetFileFormat, options = files.options + ("other" -> "true"))(
+            files.sparkSession
+          )
+        case _: Scan => new PlainScan(scan.schema)
+        case other => other.asInstanceOf[AnyRef]
+      }.toArray)
+      .asInstanceOf[SparkPlan]
 
   private def isKnown(format: FileFormat) = format match {
     case _: ParquetFileFormat | _: OrcFileFormat => true
@@ -145,6 +180,35 @@ final case class NativeScan(output: Seq[Attribute]) extends LeafExecNode {
     sparkContext.parallelize(Seq(1), 1).mapPartitions { _ =>
       Iterator.single(UnsafeProjection.create(columns)(InternalRow.fromSeq(texts)))
     }
+  }
+}
+
+/** Instead of a scan in one of Spark's nodes. Its rows are not those of projections, as rows by V2 need not be. */
+final class PlainScan(override val readSchema: StructType)
+    extends Scan
+    with Batch
+    with PartitionReaderFactory {
+  override def toBatch: Batch = this
+  override def columnarSupportMode: Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
+  override def planInputPartitions: Array[InputPartition] = Array(new InputPartition {})
+  override def createReaderFactory: PartitionReaderFactory = this
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
+    new PartitionReader[InternalRow] {
+      private val rows = Iterator(InternalRow.fromSeq(Seq.fill(readSchema.size)(null)))
+      override def next(): Boolean = rows.hasNext
+      override def get(): InternalRow = rows.next()
+      override def close(): Unit = ()
+    }
+}
+
+/** Instead of a statement that plans its write when it runs. */
+final case class NativeStatement(query: LogicalPlan, directory: String) extends LeafExecNode {
+  override def output: Seq[Attribute] = Nil
+  override protected def doExecute(): RDD[InternalRow] = {
+    val place = directory
+    val rows = SparkSession.active.sessionState.executePlan(query).toRdd
+    rows.foreachPartition(Accelerator.writeNatively(_, place))
+    sparkContext.emptyRDD
   }
 }
 
