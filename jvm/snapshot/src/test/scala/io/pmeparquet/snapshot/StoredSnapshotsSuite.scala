@@ -2,7 +2,7 @@ package io.pmeparquet.snapshot
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path => LocalPath}
-import java.security.{KeyPair, KeyPairGenerator, PublicKey, Signature}
+import java.security.{KeyPairGenerator, PublicKey}
 import java.util.Base64
 
 import scala.collection.JavaConverters._
@@ -10,12 +10,11 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{Secret, StoredFormats}
-import io.pmeparquet.keys.SigningKey
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.storage.MemoryStore
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
 import io.pmeparquet.snapshot.manifest.{HmacSealer, IndexEntry, SealCheck, Sealer}
-import io.pmeparquet.snapshot.manifest.{SignatureSealer, TablePolicy, VerifyKey}
+import io.pmeparquet.snapshot.manifest.{PairSigningKey, SignatureSealer, TablePolicy, VerifyKey}
 import io.pmeparquet.snapshot.parts.SealedFile
 
 /**
@@ -79,18 +78,6 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
     }
   }
 
-  private def signing(pair: KeyPair): SigningKey = new SigningKey {
-    override def describe: String = "a key of this suite"
-    override def algorithm: String = "Ed25519"
-    override def publicKey: PublicKey = pair.getPublic
-    override def sign(message: Array[Byte], where: String): Array[Byte] = {
-      val signature = Signature.getInstance(algorithm)
-      signature.initSign(pair.getPrivate)
-      signature.update(message)
-      signature.sign()
-    }
-  }
-
   private val folder = stored("snapshots-1") { folder =>
     val people = new Table("people")
     people.seal(new HmacSealer("footer", keys(masterKeys: _*)), policy)
@@ -100,7 +87,7 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
     people.writeTo(folder)
     val pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair()
     val open = new Table("open", Some(pair.getPublic))
-    open.seal(new SignatureSealer("signer", signing(pair)), TablePolicy(None, Nil))
+    open.seal(new SignatureSealer("signer", new PairSigningKey(pair)), TablePolicy(None, Nil))
     open.writeTo(folder)
     val pem = Base64.getMimeEncoder.encodeToString(pair.getPublic.getEncoded)
     write(

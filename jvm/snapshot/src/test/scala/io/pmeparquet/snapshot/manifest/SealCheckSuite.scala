@@ -1,10 +1,10 @@
 package io.pmeparquet.snapshot.manifest
 
 import java.nio.charset.StandardCharsets.UTF_8
-import java.security.{KeyPair, KeyPairGenerator, PublicKey, SecureRandom, Signature}
+import java.security.{KeyPair, KeyPairGenerator, PublicKey, SecureRandom}
 import java.security.spec.ECGenParameterSpec
 
-import io.pmeparquet.keys.{PublicKeys, SigningKey}
+import io.pmeparquet.keys.PublicKeys
 import io.pmeparquet.snapshot.TableSuite
 import io.pmeparquet.snapshot.TableSuite.{Damaged, NotAuthentic}
 import io.pmeparquet.AesKey
@@ -20,19 +20,6 @@ class SealCheckSuite extends TableSuite {
     generator.generateKeyPair()
   }
 
-  private def signing(pair: KeyPair): SigningKey = new SigningKey {
-    override def describe: String = "a key of this suite"
-    override def algorithm: String =
-      PublicKeys.algorithmOf(pair.getPublic).getOrElse(pair.getPublic.getAlgorithm)
-    override def publicKey: PublicKey = pair.getPublic
-    override def sign(message: Array[Byte], where: String): Array[Byte] = {
-      val signature = Signature.getInstance(algorithm)
-      signature.initSign(pair.getPrivate)
-      signature.update(message)
-      signature.sign()
-    }
-  }
-
   private def check(
       verifyKey: Option[PublicKey] = None,
       footerKey: Option[String] = None,
@@ -41,7 +28,7 @@ class SealCheckSuite extends TableSuite {
   ) = new SealCheck(verifyKey, footerKey, allowed, keys(masterKeys: _*))
 
   private def signed(pair: KeyPair): SealLine =
-    new SignatureSealer("signer", signing(pair)).seal(content, "t")
+    new SignatureSealer("signer", new PairSigningKey(pair)).seal(content, "t")
   private def hmac(key: String): SealLine = new HmacSealer(key, keys("footer", "pii")).seal(content, "t")
 
   private def bent(seal: SealLine, at: Int) = {
@@ -121,7 +108,9 @@ class SealCheckSuite extends TableSuite {
     val generator = KeyPairGenerator.getInstance("RSA")
     generator.initialize(2048)
     val rsa = generator.generateKeyPair()
-    refused("PME_UNSUPPORTED", "signingKey", "'signer'")(new SignatureSealer("signer", signing(rsa)))
+    refused("PME_UNSUPPORTED", "signingKey", "'signer'")(
+      new SignatureSealer("signer", new PairSigningKey(rsa))
+    )
   }
 
   test("an HMAC is accepted with the master key of its key") {
