@@ -356,25 +356,11 @@ def keys() -> Iterator[Made]:
     """Yield wrong keys, and key metadata and key material that are altered or exchanged."""
     wrong = text_key("a wrong key", 128).hex()
     one, two = small(), paged()
-    yield altered(
-        one,
-        "key-wrong",
-        "another key of the same length",
-        one.sealed.content,
-        "WrongKey",
-        keys={FOOTER: wrong},
-        footerKey=wrong,
-    )
-    longer = text_key("a wrong key", 256).hex()
-    yield altered(
-        one,
-        "key-longer",
-        "a key of 256 bits for a file of 128",
-        one.sealed.content,
-        "WrongKey",
-        keys={FOOTER: longer},
-        footerKey=longer,
-    )
+    for name, what, key in (
+        ("key-wrong", "another key of the same length", wrong),
+        ("key-longer", "a key of 256 bits for a file of 128", text_key("a wrong key", 256).hex()),
+    ):
+        yield altered(one, name, what, one.sealed.content, "WrongKey", keys={FOOTER: key}, footerKey=key)
     named = make("key", "", columns={"name": 128, "id": 128})
     changed: Any = {"keys": named.case.keys | {"name": wrong}, "columnKeys": named.case.columnKeys | {"name": wrong}}
     yield altered(
