@@ -126,8 +126,13 @@ def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSessi
 
 
 def without_processes(session: SparkSession) -> None:
-    """Let the JVM set permissions of files itself. Hadoop would start a process for each: ten for a test."""
+    """Let the JVM set permissions of files itself, and leave out defaults of Hadoop that no test reads.
+
+    Hadoop would start a process for each permission, ten for a test.
+    """
     jvm: Any = session._jvm
+    jsc: Any = session.sparkContext._jsc
+    jvm.io.pmeparquet.testkit.BriefConfiguration.shorten(jsc.hadoopConfiguration())
     hadoop = jvm.org.apache.hadoop
     hadoop.fs.FileSystem.closeAll()
     conf = hadoop.conf.Configuration()

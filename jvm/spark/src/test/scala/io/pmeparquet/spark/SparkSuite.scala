@@ -14,7 +14,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.sql.{DataFrame, DataFrameReader, SparkSession}
 
-import io.pmeparquet.testkit.{QuickLocalFileSystem, TestKms}
+import io.pmeparquet.testkit.{BriefConfiguration, QuickLocalFileSystem, TestKms}
 import io.pmeparquet.Sha256
 
 /** Tests that need Spark. All suites of a run share one Spark; each test has its own session and directory. */
@@ -175,7 +175,7 @@ object SparkSuite {
     sys.env
       .get("PME_TEST_READER")
       .foreach(reader => builder.config(s"spark.datasource.$Format.reader", reader))
-    builder
+    val started = builder
       .master("local[2]")
       .appName("pme-parquet suites")
       .config("spark.sql.extensions", classOf[PmeExtensions].getName)
@@ -189,6 +189,8 @@ object SparkSuite {
       .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toString)
       .config("spark.local.dir", scratch.resolve("local").toString)
       .getOrCreate()
+    BriefConfiguration.shorten(started.sparkContext.hadoopConfiguration)
+    started
   }
 
   /** The files below a path, or the file itself. They may be deleted meanwhile. */
