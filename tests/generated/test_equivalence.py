@@ -1,8 +1,8 @@
 """Random tables and conditions: a read by a snapshot with indexes has the rows that every other read has.
 
-A case is one filtered read. ``PME_TEST_ALL`` asks 680 conditions on each Spark, of other tables on each, else there are
-96. A condition that indexes cannot prove false of more rows than the statistics of footers, which they are made of, is a
-failure as well.
+A case is one filtered read. ``PME_TEST_ALL`` asks 680 conditions on each Spark, of other tables on each, else there
+are 96. A condition that indexes cannot prove false of more rows than the statistics of footers, which they are made of,
+is a failure as well.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Random tables and random conditions: our pipeline and Spark's give exactly the rows that pass in memory.
 
 A case is one filtered read. ``PME_TEST_TABLES`` is the number of tables (one seed each, from
-``PME_TEST_FIRST_TABLE`` on), ``PME_TEST_CONDITIONS`` the number of conditions for each. Each Spark has tables of its own.
+``PME_TEST_FIRST_TABLE`` on), ``PME_TEST_CONDITIONS`` the number of conditions for each. Each Spark has other tables.
 """
 
 from __future__ import annotations
