@@ -9,6 +9,7 @@ import pytest
 
 from tests.storage.place import FORMAT, READING, UNIFORM
 from tests.support import needs
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,12 +25,13 @@ pytestmark = pytest.mark.nightly
 # A write looks once whether the table has a seal, which it would break.
 SEALED = Counter(GetListing=1)
 FILES = 12
-# Under `make test-all` only: the files are made on the local disk, and put into HDFS as they are.
-MANY = 1_000
+# Under `make test-all` only. They are made on the local disk, and put into HDFS as they are. The oldest Spark takes a
+# thousand, others fewer, which show the same in a fifth of the time.
+MANY = 1_000 if SPARK_VERSION < (4, 0) else 200
 QUERIES: dict[str, Callable[[DataFrame], object]] = {
     "scan": lambda frame: frame.collect(),
     "projection": lambda frame: frame.select("seven").collect(),
-    "point": lambda frame: frame.where("id = 4321").collect(),
+    "point": lambda frame: frame.where("id = 1234").collect(),
 }
 
 
@@ -72,7 +74,7 @@ def test_small_files_cost_no_more_than_with_sparks_own(
 
 
 @needs.test_all
-def test_a_thousand_small_files_cost_no_more_than_with_sparks_own(
+def test_hundreds_of_small_files_cost_no_more_than_with_sparks_own(
     spark: SparkSession, hdfs: Hdfs, both: dict[str, InHdfs], tmp_path: Path
 ) -> None:
     frame = spark.range(0, 10 * MANY, 1, MANY).selectExpr("id", "id % 7 AS seven")
