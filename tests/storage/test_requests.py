@@ -26,8 +26,8 @@ pytestmark = needs.s3a
 # A write looks once whether the table has a seal, which it would break.
 SEALED = Counter(LIST=1)
 FILES = 6
-# Under `make test-all` only. They are made on the local disk, and put into the store as they are. The oldest Spark takes a
-# thousand, others fewer, which show the same in a fifth of the time.
+# Under `make test-all` only. They are made on the local disk, and put into the store as they are. The oldest Spark
+# takes a thousand, others fewer, which show the same in a fifth of the time.
 MANY = 1_000 if SPARK_VERSION < (4, 0) else 200
 WRITTEN = MANY if needs.ALL else FILES
 

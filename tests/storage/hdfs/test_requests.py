@@ -25,8 +25,8 @@ pytestmark = pytest.mark.nightly
 # A write looks once whether the table has a seal, which it would break.
 SEALED = Counter(GetListing=1)
 FILES = 12
-# Under `make test-all` only. They are made on the local disk, and put into HDFS as they are. The oldest Spark takes a
-# thousand, others fewer, which show the same in a fifth of the time.
+# Under `make test-all` only. They are made on the local disk, and put into HDFS as they are. The oldest Spark
+# takes a thousand, others fewer, which show the same in a fifth of the time.
 MANY = 1_000 if SPARK_VERSION < (4, 0) else 200
 QUERIES: dict[str, Callable[[DataFrame], object]] = {
     "scan": lambda frame: frame.collect(),
