@@ -12,7 +12,7 @@ import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.hadoop.ParquetInputFormat
 
-import io.pmeparquet.parquet.bytes.{FileBytes, Range, ReadCounters, Segment}
+import io.pmeparquet.parquet.bytes.{FileBytes, ParquetFailures, Range, ReadCounters, Segment}
 import io.pmeparquet.parquet.chunk._
 import io.pmeparquet.parquet.scope.ReadScope
 
@@ -120,7 +120,7 @@ final class RowGroupReader private[file] (
         val places = () =>
           new SomePages(
             dictionary.map(range => PagePlace(segment(range), range.offset, 0, None)),
-            pages.map(page =>
+            pages.iterator.map(page =>
               PagePlace(segment(page.range), page.range.offset, page.ordinal, Some(page.rows))
             )
           )
@@ -234,6 +234,17 @@ private[parquet] final class ColumnPages(
   /** All pages of some chunks of a row group, each decrypted when it is read. */
   def of(chunks: RowGroupChunks): PageReadStore =
     new RowGroupReader(input, chunks, None, None, rules, new Dictionaries).pages(None)
+
+  /** What decoding gives; whatever a decoder does not take is damage. */
+  def named[A](what: String)(decode: => A): A = ParquetFailures.naming(file.version.path, what)(decode)
+
+  /** The page of a chunk at a place, or its dictionary. */
+  def place(range: Range, ordinal: Int): PagePlace =
+    PagePlace(input.bytes.read(range), range.offset, ordinal, None)
+
+  /** Some pages of a chunk. */
+  def some(chunk: Chunk, dictionary: Option[PagePlace], places: Iterator[PagePlace]): PageReader =
+    input.pages(chunk, new SomePages(dictionary, places), None, rules, new PageMemory, new Dictionaries)
 
   override def close(): Unit = input.close()
 }

@@ -1,0 +1,191 @@
+package io.pmeparquet.parquet.recover
+
+import java.util.BitSet
+
+import scala.collection.mutable
+
+import org.apache.parquet.column.page.PageReader
+import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.internal.column.columnindex.OffsetIndex
+import org.apache.parquet.VersionParser.ParsedVersion
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.parquet.bytes.Range
+import io.pmeparquet.parquet.chunk.{Chunk, OpenedHeader, PagePlace}
+import io.pmeparquet.parquet.file.ColumnPages
+
+/**
+ * A page that opens.
+ *
+ * @param number its number among the data pages of its chunk; 0 for the dictionary
+ */
+private[recover] final case class FoundPage(number: Int, range: Range)
+
+/** What a walk found of one chunk. For one thread. */
+private[recover] final class FoundChunk(val chunk: Chunk) {
+  val pages: mutable.ArrayBuffer[FoundPage] = mutable.ArrayBuffer.empty
+  var dictionary: Option[FoundPage] = None
+
+  /** How many values each data page has whose header opens, by its number. */
+  val values: mutable.Map[Int, Int] = mutable.Map.empty
+
+  def add(number: Option[Int], page: OpenedHeader, length: Int): Unit = {
+    val found = FoundPage(number.getOrElse(0), Range(page.place.offset, page.headerBytes + length))
+    if (number.isEmpty) dictionary = Some(found) else pages += found
+  }
+}
+
+/**
+ * A page whose rows are known.
+ *
+ * @param first the first row that begins in it, by its index in its row group; values before that are of the row before
+ * @param rows how many begin in it
+ */
+private[recover] final case class SoundPage(found: FoundPage, first: Int, rows: Int)
+
+/**
+ * The sound pages of a leaf column in one row group. For one thread.
+ *
+ * @param lost the rows that have no value in them, or only a part of one
+ */
+private[recover] final class SoundChunk(
+    val descriptor: ColumnDescriptor,
+    val chunk: Option[FoundChunk],
+    val pages: IndexedSeq[SoundPage],
+    val lost: BitSet
+)
+
+/**
+ * Finds the rows of the pages of a chunk that open. An offset index states them. Where there is none, the rows of each
+ * page are counted from the chunk's start until a page is missing, and from its end back to the last that is missing.
+ * Pages between two such places are lost, because nothing shows which rows they hold. For one thread.
+ *
+ * @param offsets the chunk's offset index, if it has one that opens
+ * @param undecoded told of pages that open and that do not decode, or whose rows contradict the index
+ */
+private[recover] final class ChunkRecovery(
+    input: ColumnPages,
+    found: FoundChunk,
+    offsets: Option[OffsetIndex],
+    writer: ParsedVersion,
+    undecoded: (Int, PmeException) => Unit
+) {
+  import found.chunk
+  import ChunkRecovery._
+  private val rowCount = chunk.rowCount.toInt
+  private val descriptor = chunk.descriptor
+  private val isFlat = descriptor.getMaxRepetitionLevel == 0
+
+  def sound(): SoundChunk = {
+    val decoded = found.pages.toIndexedSeq.flatMap(decode)
+    val placed = offsets.fold(counted(decoded))(indexed(decoded, _))
+    // Rows of one page are those of no other, whatever an index or a count says.
+    val pages = if (isInOrder(placed)) placed else IndexedSeq.empty
+    val lost = RowSet.all(rowCount)
+    pages.foreach(page => lost.clear(page.first, page.first + page.rows))
+    if (!isFlat && offsets.isEmpty) loseCutRows(pages, lost)
+    new SoundChunk(descriptor, Some(found), pages, lost)
+  }
+
+  private def decode(page: FoundPage): Option[Decoded] =
+    try {
+      var rows, values = 0
+      var isWhole = true
+      input.named(s"page ${page.number} of column '${chunk.display}'") {
+        ChunkRecovery.values(input, found, page, writer).foreach { reader =>
+          if (reader.getCurrentRepetitionLevel == 0) rows += 1 else if (values == 0) isWhole = false
+          values += 1
+        }
+      }
+      Some(Decoded(page, rows, isWhole))
+    } catch {
+      case failed: PmeException if !PmeException.isOfCancelled(failed) =>
+        undecoded(page.number, failed)
+        None
+    }
+
+  private def indexed(decoded: IndexedSeq[Decoded], index: OffsetIndex): IndexedSeq[SoundPage] =
+    decoded.flatMap { case Decoded(page, rows, isWhole) =>
+      val fits = page.number < index.getPageCount && index.getOffset(page.number) == page.range.offset && isWhole
+      val first = if (fits) index.getFirstRowIndex(page.number) else 0L
+      if (fits && index.getLastRowIndex(page.number, chunk.rowCount) - first + 1 == rows)
+        Some(SoundPage(page, first.toInt, rows))
+      else {
+        undecoded(page.number, contradicted(page.number))
+        None
+      }
+    }
+
+  private def contradicted(page: Int) =
+    PmeErrors.damaged(s"column '${chunk.display}'", s"its offset index contradicts its page $page")
+
+  private def counted(decoded: IndexedSeq[Decoded]): IndexedSeq[SoundPage] = {
+    val byNumber = decoded.map(one => one.page.number -> one).toMap
+    val last = decoded.lastOption.filter(_.page.range.end == chunk.meta.getStartingPos + chunk.meta.getTotalSize)
+    val (before, stopped, seen) = forward(byNumber)
+    if (stopped && seen == rowCount) before
+    else before ++ last.fold(IndexedSeq.empty[SoundPage])(end => backward(byNumber, end.page.number, seen))
+  }
+
+  /** The pages up to the first whose rows are not known, whether it is the end, and how many rows these have. */
+  private def forward(decoded: Map[Int, Decoded]): (IndexedSeq[SoundPage], Boolean, Int) = {
+    val pages = IndexedSeq.newBuilder[SoundPage]
+    var row = 0L
+    var number = 0
+    def header = if (isFlat) found.values.get(number) else None
+    while (row <= rowCount && (decoded.contains(number) || header.isDefined)) {
+      decoded.get(number).foreach(one => pages += SoundPage(one.page, row.toInt, one.rows))
+      row += decoded.get(number).fold(header.get)(_.rows)
+      number += 1
+    }
+    (pages.result(), row >= rowCount, row.min(rowCount.toLong).toInt)
+  }
+
+  /** The pages from the end back to the last whose rows are not known. */
+  private def backward(decoded: Map[Int, Decoded], last: Int, until: Int): IndexedSeq[SoundPage] = {
+    var pages = List.empty[SoundPage]
+    var row = rowCount
+    var number = last
+    def header = if (isFlat) found.values.get(number) else None
+    while (row > until && (decoded.contains(number) || header.isDefined)) {
+      row -= decoded.get(number).fold(header.get)(_.rows)
+      decoded.get(number).filter(_ => row >= until).foreach { one =>
+        pages = SoundPage(one.page, row, one.rows) :: pages
+      }
+      number -= 1
+    }
+    pages.toIndexedSeq
+  }
+
+  private def isInOrder(pages: IndexedSeq[SoundPage]): Boolean = {
+    val ends = pages.scanLeft(0)((end, page) => if (page.first < end) Int.MaxValue else page.first + page.rows)
+    ends.last <= rowCount
+  }
+
+  /** A row may go on in the next page; if that is lost, the row is as well. */
+  private def loseCutRows(pages: IndexedSeq[SoundPage], lost: BitSet): Unit = {
+    val present = pages.map(_.found.number).toSet
+    val end = chunk.meta.getStartingPos + chunk.meta.getTotalSize
+    for (page <- pages if !present(page.found.number + 1) && page.found.range.end != end)
+      lost.set((page.first + page.rows - 1).max(0))
+  }
+}
+
+private[recover] object ChunkRecovery {
+
+  /**
+   * @param rows how many begin in it
+   * @param isWhole whether its first value begins a row
+   */
+  private final case class Decoded(page: FoundPage, rows: Int, isWhole: Boolean)
+
+  /** The values of a page of a chunk. */
+  def values(input: ColumnPages, found: FoundChunk, page: FoundPage, writer: ParsedVersion): PageValues = {
+    val pages = reader(input, found, Iterator(input.place(page.range, page.number)))
+    val dictionary = pages.readDictionaryPage()
+    new PageValues(found.chunk.descriptor, pages.readPage(), dictionary, writer)
+  }
+
+  def reader(input: ColumnPages, found: FoundChunk, places: Iterator[PagePlace]): PageReader =
+    input.some(found.chunk, found.dictionary.map(one => input.place(one.range, 0)), places)
+}

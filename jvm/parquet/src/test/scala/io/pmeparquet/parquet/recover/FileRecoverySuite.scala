@@ -1,0 +1,263 @@
+package io.pmeparquet.parquet.recover
+
+import java.lang.ref.Reference
+import java.nio.file.{Files, Path => LocalPath}
+
+import scala.util.Random
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.example.data.Group
+import org.apache.parquet.example.data.simple.SimpleGroup
+import org.apache.parquet.example.data.simple.convert.GroupRecordConverter
+import org.apache.parquet.filter2.compat.FilterCompat
+import org.apache.parquet.hadoop.example.ExampleParquetWriter
+import org.apache.parquet.io.ColumnIOFactory
+import org.apache.parquet.schema.{MessageType, MessageTypeParser}
+
+import io.pmeparquet.parquet.{PmeCryptoFactory, WrittenFilesSuite}
+import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.verify.{FileVerification, Sample}
+import io.pmeparquet.PmeException
+
+/**
+ * What came back of a file.
+ *
+ * @param starts the first row of each row group
+ * @param cells those of each row, by fields
+ */
+private final case class Back(starts: Seq[Int], cells: Seq[Map[String, String]], lost: Seq[LostRows])
+
+/** What comes back of a damaged file: only what its writer wrote, in its rows, and all that the report does not name. */
+class FileRecoverySuite extends WrittenFilesSuite {
+  private val use = kms("f", "n", "l")
+  private val keys = Seq("footerKey" -> "f", "columnKeys" -> "n: name; l: tags.list.element, pairs")
+
+  private val shapes: MessageType = MessageTypeParser.parseMessageType("""message m {
+    required int32 id;
+    optional binary name (UTF8);
+    optional group place { optional int64 x; required double y; }
+    optional group tags (LIST) { repeated group list { optional binary element (UTF8); } }
+    repeated group pairs { required int32 a; optional binary b; }
+  }""")
+  private val count = 120
+
+  private def row(id: Int): Group = {
+    val made = new SimpleGroup(shapes)
+    made.add("id", id)
+    if (id % 3 > 0) made.add("name", s"name ${id % 7}")
+    if (id % 4 > 0) {
+      val place = made.addGroup("place")
+      if (id % 2 > 0) place.add("x", id.toLong)
+      place.add("y", id / 2.0)
+    }
+    if (id % 5 > 0) {
+      val tags = made.addGroup("tags")
+      (0 until id % 4).foreach { item =>
+        val one = tags.addGroup("list")
+        if (item != 1) one.add("element", s"tag $id-$item")
+      }
+    }
+    (0 until id % 3).foreach { item =>
+      val pair = made.addGroup("pairs").append("a", id * 10 + item)
+      if (item == 0) pair.append("b", s"b $id")
+    }
+    made
+  }
+  private val truth: IndexedSeq[Map[String, String]] =
+    (0 until count).map(id => fields(row(id)))
+
+  private def fields(row: Group): Map[String, String] =
+    (0 until shapes.getFieldCount).map { field =>
+      val values = (0 until row.getFieldRepetitionCount(field)).map { at =>
+        if (shapes.getType(field).isPrimitive) row.getValueToString(field, at)
+        else row.getGroup(field, at).toString
+      }
+      shapes.getFieldName(field) -> values.mkString(";")
+    }.toMap
+
+  private def made(root: LocalPath, options: Seq[(String, String)], rows: Int = count)(
+      set: Writer => Writer
+  ): Path = {
+    val file = new Path(root.resolve("f.parquet").toUri)
+    val own = new Configuration(false)
+    val scope = writer(use, root, options: _*)
+    PmeCryptoFactory.useForWrite(own, scope)
+    val out = set(ExampleParquetWriter.builder(file).withConf(own).withType(shapes)).build()
+    (0 until rows).foreach(id => out.write(row(id)))
+    out.close()
+    Reference.reachabilityFence(scope)
+    Files.deleteIfExists(local(file).resolveSibling(".f.parquet.crc"))
+    file
+  }
+
+  /** Pages of a few rows. */
+  private def paged(set: Writer): Writer = set.withPageRowCountLimit(17).withMinRowCountForPageSizeCheck(1)
+
+  private def recovered(scope: ReadScope, file: Path, unauthenticated: Boolean = false): Back = {
+    val opened = new FileRecovery(scope, unauthenticated).open(version(file), conf, () => ())
+    try {
+      val schema = opened.metadata.getSchema
+      val columns = new ColumnIOFactory(opened.metadata.getCreatedBy).getColumnIO(schema)
+      val groups = opened.groups.map { group =>
+        val records = columns.getRecordReader(group.pages, new GroupRecordConverter(schema), FilterCompat.NOOP)
+        val lost = fieldNames(schema).map(field => field -> group.lostRows(field)).toMap
+        val rows = (0 until group.rowCount).map { at =>
+          val all = fields(records.read())
+          all.filterNot { case (field, _) => lost(field).get(at) }
+        }
+        rows -> group.lost
+      }.toList
+      Back(groups.scanLeft(0)(_ + _._1.size).init, groups.flatMap(_._1), groups.flatMap(_._2))
+    } finally opened.close()
+  }
+
+  private def fieldNames(schema: MessageType) = (0 until schema.getFieldCount).map(schema.getFieldName)
+
+  /** Requires that what came back is true, and that the report names just what did not. */
+  private def check(back: Back, clue: => String): Unit = {
+    back.cells.zip(truth).zipWithIndex.foreach { case ((cells, true_), at) =>
+      cells.foreach { case (field, value) => assertEquals(value, true_(field), s"$clue, row $at, $field") }
+    }
+    val reported = back.lost.flatMap { one =>
+      (one.first until one.first + one.count).map(row => (back.starts(one.rowGroup) + row.toInt) -> fieldOf(one.column))
+    }.toSet
+    val missing = back.cells.zipWithIndex.flatMap { case (cells, at) =>
+      (truth(at).keySet -- cells.keySet).map(at -> _)
+    }.toSet
+    assertEquals(reported, missing, clue)
+    back.lost.foreach(one => assert(one.condition.startsWith("PME_") && one.message.nonEmpty, s"$clue: $one"))
+  }
+
+  private def fieldOf(column: String) = column.takeWhile(_ != '.')
+
+  private def modes: Seq[(String, Seq[(String, String)], Writer => Writer)] = Seq(
+    ("with dictionaries and an index", keys, paged(_)),
+    ("without a dictionary", keys, (set: Writer) => paged(set).withDictionaryEncoding(false)),
+    ("with a readable footer", keys :+ ("plaintextFooter" -> "true"), paged(_))
+  )
+
+  for ((name, options, set) <- modes)
+    directory.test(s"a sound file comes back whole: $name") { root =>
+      val back = recovered(reader(use), made(root, options)(set))
+      check(back, name)
+      assertEquals(back.lost, Nil)
+      assertEquals(back.cells.size, count)
+    }
+
+  for ((name, options, set) <- modes)
+    directory.test(s"whichever bit is flipped, the rest of the file comes back: $name") { root =>
+      val file = made(root, options)(set)
+      val honest = Files.readAllBytes(local(file))
+      // No module is shorter than this.
+      val step = if (sys.env.contains("PME_TEST_ALL")) 1 else 30
+      var whole, partly, none = 0
+      for (place <- 0 until honest.length by step) {
+        Files.write(local(file), honest.updated(place, (honest(place) ^ (1 << (place % 8))).toByte))
+        try {
+          val back = recovered(reader(use), file)
+          check(back, s"byte $place")
+          if (back.lost.isEmpty) whole += 1 else partly += 1
+          assert(back.lost.map(_.column).distinct.size <= 1, s"byte $place: ${back.lost}")
+        } catch { case _: PmeException => none += 1 }
+      }
+      assert(partly > 10 && none > 0, s"$whole $partly $none")
+    }
+
+  directory.test("without an index, pages before the first damage and behind the last one come back") { root =>
+    val file = made(root, keys)(paged)
+    val honest = Files.readAllBytes(local(file))
+    val frames = framesOf(honest)
+    def moduleOf(end: Int) = bent(file, end) {
+      val found = new FileVerification(reader(use), Sample()).of(version(file), conf, () => ()).findings
+      found.head.module.get
+    }
+    val (indexes, pages) = frames.map { case (at, size) => at + size - 1 }.partition(moduleOf(_) == "offset index")
+    val blind = honest.clone
+    indexes.foreach(end => blind(end) = (blind(end) ^ 1).toByte)
+    Files.write(local(file), blind)
+    assertEquals(recovered(reader(use), file).lost, Nil)
+    val counts = for ((one, at) <- pages.zipWithIndex; other <- Seq(one, pages((at + 5) % pages.size))) yield {
+      val bytes = blind.clone
+      bytes(one) = (bytes(one) ^ 1).toByte
+      if (other != one) bytes(other) = (bytes(other) ^ 2).toByte
+      Files.write(local(file), bytes)
+      val back = recovered(reader(use), file)
+      check(back, s"$one and $other")
+      back.lost.map(_.count).sum
+    }
+    assert(counts.exists(lost => lost > 0 && lost <= 18) && counts.distinct.size > 5, counts)
+  }
+
+  directory.test("a row group that is damaged leaves the others") { root =>
+    val file = made(root, keys, rows = 8)(_.withMinRowCountForPageSizeCheck(1).withRowGroupSize(1L))
+    val honest = Files.readAllBytes(local(file))
+    val ends = framesOf(honest).map { case (at, size) => at + size - 1 }
+    ends.zip(ends.drop(1)).grouped(7).map(_.head).foreach { case (one, two) =>
+      val bytes = honest.clone
+      Seq(one, two).foreach(end => bytes(end) = (bytes(end) ^ 1).toByte)
+      Files.write(local(file), bytes)
+      val back = recovered(reader(use), file)
+      check(back, s"$one")
+      assertEquals(back.starts, (0 until 8).toList)
+      assert(back.lost.size <= 2, back.lost)
+    }
+  }
+
+  directory.test("many damages at once leave what they did not hit") { root =>
+    val file = made(root, keys)(paged)
+    val honest = Files.readAllBytes(local(file))
+    val footer = framesOf(honest).map { case (at, size) => at + size }.max
+    val random = new Random(1)
+    val kept = (0 until 40).map { run =>
+      val bytes = honest.clone
+      (0 to run % 8).foreach { _ =>
+        val at = 4 + random.nextInt(footer - 4)
+        val length = (1 + random.nextInt(1 + 20 * (run % 4))).min(footer - at)
+        (at until at + length).foreach(place => bytes(place) = random.nextInt().toByte)
+      }
+      Files.write(local(file), bytes)
+      val back = recovered(reader(use), file)
+      check(back, s"run $run")
+      back.cells.map(_.size).sum
+    }
+    assert(kept.distinct.size > 10, kept)
+  }
+
+  directory.test("a key that is missing loses its columns and no others") { root =>
+    val file = made(root, keys)(paged)
+    val back = recovered(reader(kms("f", "l")), file)
+    check(back, "without n")
+    assertEquals(back.lost.map(_.column).distinct, Seq("name"))
+    assertEquals(back.lost.map(_.count).sum, count.toLong)
+  }
+
+  directory.test("values without tags come back only if asked for") { root =>
+    val file = made(root, keys :+ ("algorithm" -> "AES_GCM_CTR_V1"))(paged)
+    val scope = reader(use, "algorithm" -> "AES_GCM_CTR_V1")
+    val none = recovered(scope, file)
+    check(none, "no tags")
+    assert(none.cells.forall(_.isEmpty))
+    val all = recovered(scope, file, unauthenticated = true)
+    check(all, "asked for")
+    assertEquals(all.lost, Nil)
+  }
+
+  directory.test("pages of another place are damage, though they open there") { root =>
+    val file = made(root, keys)(paged)
+    val honest = Files.readAllBytes(local(file))
+    val frames = framesOf(honest)
+    val pairs = for {
+      ((one, size), at) <- frames.zipWithIndex
+      (two, other) <- frames.drop(at + 1)
+      if size == other
+    } yield (one, two, size)
+    pairs.take(60).foreach { case (one, two, size) =>
+      val bytes = honest.clone
+      System.arraycopy(honest, two, bytes, one, size)
+      System.arraycopy(honest, one, bytes, two, size)
+      Files.write(local(file), bytes)
+      check(recovered(reader(use), file), s"$one and $two")
+    }
+  }
+}
