@@ -41,6 +41,14 @@ final class FileRecovery(scope: ReadScope, unauthenticated: Boolean) extends Ser
   def open(path: Path, conf: Configuration, goOn: () => Unit): RecoveredFile =
     open(FileVersion.of(path, conf), conf, goOn)
 
+  /**
+   * Schema, key-value metadata and writer.
+   *
+   * @throws io.pmeparquet.PmeException if the footer does not open
+   */
+  def metadata(path: Path, conf: Configuration): FileMetaData =
+    OpenFiles.withoutColumnCheck(scope, FileVersion.of(path, conf), conf, scope.counters).fileMetaData
+
   private[parquet] def open(version: FileVersion, conf: Configuration, goOn: () => Unit): RecoveredFile = {
     val counters = new Counters
     val file = OpenFiles.withoutColumnCheck(scope, version, conf, counters.tagged)
@@ -56,6 +64,7 @@ final class FileRecovery(scope: ReadScope, unauthenticated: Boolean) extends Ser
       counters.tagged,
       found,
       findings,
+      file.deviations(scope).map { case (leaf, refused) => leaf.path -> refused }.toMap,
       unauthenticated
     )
   }
@@ -76,13 +85,18 @@ private final class Found(override val wantsPlaintext: Boolean) extends FoundPar
     chunks((group, chunk.ordinal)).add(number, page, length)
 }
 
-/** A file with its sound pages. For one thread. */
+/**
+ * A file with its sound pages. For one thread.
+ *
+ * @param deviations columns that are not protected as the reader asks, by their paths
+ */
 final class RecoveredFile private[recover] (
     file: OpenFile,
     input: ColumnPages,
     counters: ReadCounters,
     found: Found,
     findings: Findings,
+    deviations: Map[Seq[String], PmeException],
     unauthenticated: Boolean
 ) extends Closeable {
   private val writer = PageValues.writerOf(file.fileMetaData.getCreatedBy)
@@ -103,13 +117,14 @@ final class RecoveredFile private[recover] (
         "Recover the other files."
       )
     val columns = file.leaves.zipWithIndex.map { case (leaf, ordinal) => columnOf(group, leaf, ordinal, rows.toInt) }
-    new RecoveredGroup(input, file, group, rows.toInt, columns, writer)
+    new RecoveredGroup(input, group, rows.toInt, columns, writer)
   }
 
   private def columnOf(group: Int, leaf: LeafColumn, ordinal: Int, rows: Int): GroupColumn = {
     val reasons = new Reasons(group, leaf.display, findings.all)
     val there = found.of(group, ordinal)
-    val refused = there.flatMap(one => untagged(one.chunk)).filterNot(_ => unauthenticated)
+    val refused =
+      deviations.get(leaf.path).orElse(there.flatMap(one => untagged(one.chunk)).filterNot(_ => unauthenticated))
     val sound = there.filter(_ => refused.isEmpty).map { one =>
       val offsets =
         try input.indexes.read(Seq(one.chunk), Set.empty).map(_.getOffsetIndex(one.chunk.meta.getPath))
@@ -186,7 +201,6 @@ private[recover] final class GroupColumn(val leaf: LeafColumn, val sound: SoundC
 /** The rows of a row group, and what is lost of them. For one thread. */
 final class RecoveredGroup private[recover] (
     input: ColumnPages,
-    file: OpenFile,
     val rowGroup: Int,
     val rowCount: Int,
     columns: IndexedSeq[GroupColumn],
@@ -208,7 +222,7 @@ final class RecoveredGroup private[recover] (
   def pages: PageReadStore = new PageReadStore {
     private val readers: Map[ColumnDescriptor, PageReader] = byField.values.flatten.map { column =>
       val lost = lostRows(column.sound.descriptor.getPath.head)
-      val reader: PageReader = new RecoveredPages(input, column.sound, file.schema, rowCount, lost, writer)
+      val reader: PageReader = new RecoveredPages(input, column.sound, rowCount, lost, writer)
       column.sound.descriptor -> reader
     }.toMap
     override def getPageReader(column: ColumnDescriptor): PageReader =

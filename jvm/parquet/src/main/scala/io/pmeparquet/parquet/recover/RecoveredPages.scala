@@ -4,13 +4,7 @@ import java.util.BitSet
 
 import scala.collection.mutable
 
-import org.apache.parquet.bytes.BytesInput
-import org.apache.parquet.column.{ColumnDescriptor, ColumnWriter, Encoding, ParquetProperties}
-import org.apache.parquet.column.impl.ColumnWriteStoreV1
-import org.apache.parquet.column.page._
-import org.apache.parquet.column.statistics.Statistics
-import org.apache.parquet.column.values.factory.DefaultV1ValuesWriterFactory
-import org.apache.parquet.schema.{GroupType, MessageType, Type}
+import org.apache.parquet.column.page.{DataPage, DictionaryPage, PageReader}
 import org.apache.parquet.VersionParser.ParsedVersion
 
 import io.pmeparquet.parquet.file.ColumnPages
@@ -20,13 +14,11 @@ import io.pmeparquet.parquet.file.ColumnPages
  * of the others. Where the column is repeated, values of rows that other leaves of its field have lost are left out, since
  * leaves of a list must agree on how many items each row has. For one thread.
  *
- * @param schema of the file
  * @param lost the rows that are lost in any leaf of the field
  */
 private[recover] final class RecoveredPages(
     input: ColumnPages,
     column: SoundChunk,
-    schema: MessageType,
     rowCount: Int,
     lost: BitSet,
     writer: ParsedVersion
@@ -69,110 +61,38 @@ private[recover] final class RecoveredPages(
 
   override def readPage(): DataPage =
     (if (parts.hasNext) parts.next() else Gap(1)) match {
-      case Gap(rows) => written(out => (0 until rows).foreach(_ => PageValues.writeLost(descriptor, out)))
+      case Gap(rows) =>
+        val made = new PlainPage(descriptor)
+        (0 until rows).foreach(_ => made.addLost())
+        made.result()
       case Sound(_) if isFlat => sound.get.readPage()
-      case Sound(page) => written(kept(page, _))
+      case Sound(page) =>
+        val made = kept(page)
+        // There is none if only values of a lost row go on in it.
+        if (made.isEmpty) readPage() else made.result()
     }
 
   /** The values of the page's rows, or NULL for those that are lost. */
-  private def kept(page: SoundPage, out: ColumnWriter): Unit = {
+  private def kept(page: SoundPage): PlainPage = {
+    val made = new PlainPage(descriptor)
     var row = page.first - 1
     ChunkRecovery.values(input, column.chunk.get, page.found, writer).foreach { reader =>
       val begins = reader.getCurrentRepetitionLevel == 0
       if (begins) row += 1
-      if (row >= 0 && !lost.get(row)) PageValues.copy(reader, out)
-      else if (begins) PageValues.writeLost(descriptor, out)
+      if (row >= 0 && !lost.get(row)) made.add(reader)
+      else if (begins) made.addLost()
     }
-  }
-
-  /** The file's schema without other leaves. */
-  private lazy val only: MessageType = {
-    val path = descriptor.getPath
-    new MessageType(schema.getName, narrowed((schema: GroupType).getType(path.head), path.tail.toSeq))
-  }
-
-  private def narrowed(field: Type, path: Seq[String]): Type =
-    if (path.isEmpty) field
-    else {
-      val group = field.asGroupType
-      group.withNewFields(narrowed(group.getType(path.head), path.tail))
-    }
-
-  private def written(write: ColumnWriter => Unit): DataPage = {
-    val made = new OnePage
-    val store = new ColumnWriteStoreV1(only, made, Plain)
-    write(store.getColumnWriter(descriptor))
-    // It writes no page before a row has ended, and does not ask how many have.
-    store.endRecord()
-    store.flush()
-    // A page in which only values of a lost row go on.
-    made.page.getOrElse(readPage())
+    made
   }
 }
 
 private object RecoveredPages {
+
+  /** A piece of a column: a page, or rows without one. */
   sealed trait Part
   final case class Sound(page: SoundPage) extends Part
   final case class Gap(rows: Int) extends Part
 
   /** As many rows as a page has by parquet-java's default. */
   val GapRows = 20000
-
-  private val Plain = ParquetProperties
-    .builder()
-    .withDictionaryEncoding(false)
-    .withPageSize(Int.MaxValue / 2)
-    .withPageRowCountLimit(Int.MaxValue)
-    .withPageWriteChecksumEnabled(false)
-    // The usual one is shared by the JVM, and takes the properties that were made last.
-    .withValuesWriterFactory(new DefaultV1ValuesWriterFactory)
-    .build()
-
-  /** Takes the only page that is written. */
-  private final class OnePage extends PageWriteStore with PageWriter {
-    var page: Option[DataPage] = None
-
-    override def getPageWriter(path: ColumnDescriptor): PageWriter = this
-
-    override def writePage(
-        bytes: BytesInput,
-        valueCount: Int,
-        statistics: Statistics[_],
-        repetition: Encoding,
-        definition: Encoding,
-        values: Encoding
-    ): Unit = throw new UnsupportedOperationException("internal error: parquet-java has not called this since 1.11")
-
-    override def writePage(
-        bytes: BytesInput,
-        valueCount: Int,
-        rowCount: Int,
-        statistics: Statistics[_],
-        repetition: Encoding,
-        definition: Encoding,
-        values: Encoding
-    ): Unit = {
-      val content = BytesInput.copy(bytes)
-      page = Some(
-        new DataPageV1(content, valueCount, content.size.toInt, null, repetition, definition, values)
-      )
-    }
-
-    override def writePageV2(
-        rowCount: Int,
-        nullCount: Int,
-        valueCount: Int,
-        repetition: BytesInput,
-        definition: BytesInput,
-        encoding: Encoding,
-        data: BytesInput,
-        statistics: Statistics[_]
-    ): Unit = throw new UnsupportedOperationException("internal error: pages of version 1 are written")
-
-    override def getMemSize: Long = 0
-    override def allocatedSize: Long = 0
-    override def writeDictionaryPage(dictionary: DictionaryPage): Unit =
-      throw new UnsupportedOperationException("internal error: values are plain")
-    override def memUsageString(prefix: String): String = prefix
-  }
 }
