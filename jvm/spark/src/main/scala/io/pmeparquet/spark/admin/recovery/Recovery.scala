@@ -90,13 +90,15 @@ object Recovery {
  * @param rows how many rows it has
  * @param rowsLeftOut how many rows of files that open are not in it
  * @param rowsWithLoss how many rows of it have lost a value
+ * @param lostFiles how many files nothing came back of
  */
 final class RecoveredTable(
     val lost: DataFrame,
     val files: Long,
     val rows: Long,
     val rowsLeftOut: Long,
-    val rowsWithLoss: Long
+    val rowsWithLoss: Long,
+    val lostFiles: Long
 )
 
 /**
@@ -168,7 +170,8 @@ private final class RecoveryRun(
       done.files,
       done.rows,
       done.rowsLeftOut,
-      done.rowsWithLoss
+      done.rowsWithLoss,
+      (ofSeal ++ unread ++ done.lost).filter(_.rows.isEmpty).map(_.file).distinct.size.toLong
     )
   }
 
