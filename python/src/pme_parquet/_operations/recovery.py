@@ -78,8 +78,8 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
     its column; a damaged dictionary, or a missing key, the column in a row group; a damaged footer the file. Where a
     file has no offset index (PyArrow writes none unless asked), pages between two damaged ones are lost as well.
 
-    The source does not change. Each file becomes one file in the same partition. Seal the target with `pme.seal` when you
-    have looked at the list.
+    The source does not change. Each file becomes one file in the same partition. Seal the target with `pme.seal` when
+    you have looked at the list.
 
     Example:
         lost = pme.recover(spark, "/data/people", "/data/people-sound", enc, lost="rows")
@@ -89,7 +89,7 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
     There is a row for each run of rows that one column has lost, and for each lost file:
 
     - `file`;
-    - `row_group`, `column`, `first_row`, `rows`: null for a whole file. `first_row` is an index in the row group, from 0;
+    - `row_group`, `column`, `first_row`, `rows`: null for a whole file. `first_row` counts in the row group, from 0;
     - `condition`: as of an error: `PME_NOT_AUTHENTIC` if a page does not open, `PME_DAMAGED_FILE` if its structure is
       broken, `PME_KEY_…` if a key is missing, `PME_SNAPSHOT_MISMATCH` if the table's snapshot lists the file and it is
       gone, or does not list it;
