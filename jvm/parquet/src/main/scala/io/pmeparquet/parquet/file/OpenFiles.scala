@@ -137,6 +137,31 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
   }
 
   /**
+   * A file whose footer does not open, if what precedes its footer module does: the algorithm and the footer's key.
+   *
+   * @param footerOf makes the footer: from the file's keys, what is before its footer, and where that ends
+   * @throws io.pmeparquet.PmeException if the file is plaintext, cut, or refused by the scope's policy
+   */
+  def withFooter(
+      scope: ReadScope,
+      version: FileVersion,
+      conf: Configuration,
+      counters: ReadCounters
+  )(footerOf: (FileCrypto, FileBytes, Long) => FileMetaData): OpenFile = {
+    val bytes = new FileBytes(version, conf, counters)
+    try {
+      val footer = FooterBytes.read(bytes)
+      FileTail.of(footer, version.path.toString) match {
+        case tail: FileTail.Encrypted if !tail.plaintextFooter =>
+          val crypto = FileCrypto.of(scope, version, conf, tail, counters)
+          val metadata = footerOf(crypto, bytes, footer.segment.offset)
+          new OpenFile(version, metadata, Some(crypto), Set.empty, footer.tail, footer.sha256)
+        case _ => throw PmeErrors.notAuthentic(version.path.toString, "its footer")
+      }
+    } finally bytes.close()
+  }
+
+  /**
    * Completes an authenticated footer. The columns of files may have keys of their own, but no key metadata, as low-level
    * writers make them (Polars, arrow-rs, Arrow C++). With `keyManagement=direct`, the read's own options name these keys,
    * and then every rule about keys that files name holds. Columns that the read names no key for stay as they are.

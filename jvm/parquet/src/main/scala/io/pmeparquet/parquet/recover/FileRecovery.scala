@@ -28,8 +28,10 @@ import io.pmeparquet.parquet.verify._
  *
  * @param unauthenticated whether values count that no tag covers: pages under AES_GCM_CTR_V1, columns without a key,
  *   plaintext files, and V2 pages whose levels are outside modules
+ * @param like a file with the same columns, written in the same way, for files whose footers do not open
  */
-final class FileRecovery(scope: ReadScope, unauthenticated: Boolean) extends Serializable {
+final class FileRecovery(scope: ReadScope, unauthenticated: Boolean, like: Option[String] = None)
+    extends Serializable {
 
   /**
    * Opens the footer, and every module.
@@ -47,11 +49,21 @@ final class FileRecovery(scope: ReadScope, unauthenticated: Boolean) extends Ser
    * @throws io.pmeparquet.PmeException if the footer does not open
    */
   def metadata(path: Path, conf: Configuration): FileMetaData =
-    OpenFiles.withoutColumnCheck(scope, FileVersion.of(path, conf), conf, scope.counters).fileMetaData
+    opened(FileVersion.of(path, conf), conf, scope.counters).fileMetaData
+
+  private def opened(version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile =
+    try OpenFiles.withoutColumnCheck(scope, version, conf, counters)
+    catch {
+      case failed: PmeException if FileRecovery.OfFooter(failed.condition) && like.isDefined =>
+        val other = OpenFiles.withoutColumnCheck(scope, FileVersion.of(new Path(like.get), conf), conf, counters)
+        OpenFiles.withFooter(scope, version, conf, counters) { (crypto, bytes, end) =>
+          new RebuiltFooter(crypto, bytes, end, other, counters).metadata
+        }
+    }
 
   private[parquet] def open(version: FileVersion, conf: Configuration, goOn: () => Unit): RecoveredFile = {
     val counters = new Counters
-    val file = OpenFiles.withoutColumnCheck(scope, version, conf, counters.tagged)
+    val file = opened(version, conf, counters.tagged)
     val findings = new Findings(Finding(version.path.toString))
     val found = new Found(unauthenticated)
     val bytes = file.bytes(conf, counters.tagged)
@@ -68,6 +80,12 @@ final class FileRecovery(scope: ReadScope, unauthenticated: Boolean) extends Ser
       unauthenticated
     )
   }
+}
+
+private object FileRecovery {
+
+  /** How a footer fails that was altered. */
+  val OfFooter: Set[Condition] = Set(Condition.NotAuthentic, Condition.DamagedFile)
 }
 
 /** Keeps what a walk finds, by row group and leaf. */

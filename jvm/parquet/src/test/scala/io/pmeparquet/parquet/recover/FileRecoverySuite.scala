@@ -3,6 +3,7 @@ package io.pmeparquet.parquet.recover
 import java.lang.ref.Reference
 import java.nio.file.{Files, Path => LocalPath}
 
+import scala.concurrent.duration.Duration
 import scala.util.Random
 
 import org.apache.hadoop.conf.Configuration
@@ -30,6 +31,9 @@ private final case class Back(starts: Seq[Int], cells: Seq[Map[String, String]],
 
 /** What comes back of a damaged file: only what its writer wrote, in its rows, and all that the report does not name. */
 class FileRecoverySuite extends WrittenFilesSuite {
+  /** A busy machine is no failure. */
+  override def munitTimeout: Duration = Duration(10, "min")
+
   private val use = kms("f", "n", "l")
   private val keys = Seq("footerKey" -> "f", "columnKeys" -> "n: name; l: tags.list.element, pairs")
 
@@ -94,8 +98,14 @@ class FileRecoverySuite extends WrittenFilesSuite {
   /** Pages of a few rows. */
   private def paged(set: Writer): Writer = set.withPageRowCountLimit(17).withMinRowCountForPageSizeCheck(1)
 
-  private def recovered(scope: ReadScope, file: Path, unauthenticated: Boolean = false): Back = {
-    val opened = new FileRecovery(scope, unauthenticated).open(version(file), conf, () => ())
+  private def recovered(
+      scope: ReadScope,
+      file: Path,
+      unauthenticated: Boolean = false,
+      like: Option[Path] = None
+  ): Back = {
+    val recovery = new FileRecovery(scope, unauthenticated, like.map(_.toString))
+    val opened = recovery.open(version(file), conf, () => ())
     try {
       val schema = opened.metadata.getSchema
       val columns = new ColumnIOFactory(opened.metadata.getCreatedBy).getColumnIO(schema)
@@ -149,8 +159,8 @@ class FileRecoverySuite extends WrittenFilesSuite {
     directory.test(s"whichever bit is flipped, the rest of the file comes back: $name") { root =>
       val file = made(root, options)(set)
       val honest = Files.readAllBytes(local(file))
-      // No module is shorter than this.
-      val step = if (sys.env.contains("PME_TEST_ALL")) 1 else 30
+      // A module is about as long as this.
+      val step = if (sys.env.contains("PME_TEST_ALL")) 1 else 97
       var whole, partly, none = 0
       for (place <- 0 until honest.length by step) {
         Files.write(local(file), honest.updated(place, (honest(place) ^ (1 << (place % 8))).toByte))
@@ -222,6 +232,35 @@ class FileRecoverySuite extends WrittenFilesSuite {
       back.cells.map(_.size).sum
     }
     assert(kept.distinct.size > 10, kept)
+  }
+
+  directory.test("a file without its footer comes back by another file's columns, but for keys that the footer has") {
+    root =>
+      for ((name, options, lost) <- Seq(
+          ("one key", Seq("uniformKey" -> "f"), Set.empty[String]),
+          ("keys of columns", keys, Set("name", "tags.element", "pairs.element.a", "pairs.element.b"))
+        )) {
+        val like = made(Files.createDirectories(root.resolve(s"like $name")), options)(paged)
+        val file = made(Files.createDirectories(root.resolve(name)), options)(paged)
+        val honest = Files.readAllBytes(local(file))
+        val blind = honest.updated(honest.length - 20, (honest(honest.length - 20) ^ 1).toByte)
+        Files.write(local(file), blind)
+        assertEquals(condition(recovered(reader(use), file)), "PME_NOT_AUTHENTIC")
+        val back = recovered(reader(use), file, like = Some(like))
+        check(back, name)
+        assertEquals(back.cells.size, count)
+        assertEquals(back.lost.map(_.column).toSet, lost)
+        val ends = framesOf(honest).map { case (at, size) => at + size - 1 }
+        val partly = ends.grouped(3).map(_.head).map { end =>
+          Files.write(local(file), blind.updated(end, (blind(end) ^ 1).toByte))
+          val some =
+            try recovered(reader(use), file, like = Some(like))
+            catch { case failed: PmeException => Back(Nil, Nil, Nil) }
+          check(some, s"$name, $end")
+          some.cells.map(_.size).sum
+        }.toList
+        assert(partly.distinct.size > 5 && partly.count(_ == 0) < partly.size / 4, s"$name: $partly")
+      }
   }
 
   directory.test("a key that is missing loses its columns and no others") { root =>
