@@ -68,6 +68,7 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
     *,
     lost: Literal["rows", "cells"],
     unauthenticated: bool = False,
+    like: PathLike | None = None,
     options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> LostParts:
@@ -75,8 +76,9 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
 
     A value comes back only if the page that holds it opens under its key, for its place in its file. So what comes back
     was written by a holder of the key, and each value is in its row. One damaged page costs the rows that it holds, in
-    its column; a damaged dictionary, or a missing key, the column in a row group; a damaged footer the file. Where a
-    file has no offset index (PyArrow writes none unless asked), pages between two damaged ones are lost as well.
+    its column; a damaged dictionary, or a missing key, the column in a row group; a damaged footer the file, unless
+    `like` names another file. Where a file has no offset index (PyArrow writes none unless asked), pages between two
+    damaged ones are lost as well.
 
     The source does not change. Each file becomes one file in the same partition. Seal the target with `pme.seal` when
     you have looked at the list.
@@ -106,6 +108,10 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
             `lost_columns` with the names of the columns.
         unauthenticated: whether to take values that no tag covers: pages under AES_GCM_CTR_V1, columns without a key,
             plaintext files. Whoever can write to the storage can have written them.
+        like: a sound file with the same columns in the same order, written in the same way, such as a neighbour. With
+            it, files whose footers do not open come back by their pages: names and types are those of this file, which
+            nothing proves. Columns with keys of their own come back if `like` names their keys as well: with key
+            material in files of its own, or direct keys.
         options: options for reading the source.
         progress: whether to show progress; by default on a terminal and in a notebook.
 
@@ -127,6 +133,7 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
         writing,
         lost,
         bool(unauthenticated),
+        None if like is None else run.path(like),
         progress=progress,
         interrupted=_NO_TARGET,
     )

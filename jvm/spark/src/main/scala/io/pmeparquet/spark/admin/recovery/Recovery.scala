@@ -35,7 +35,7 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 /**
  * Writes what is sound in a damaged table as a new table: `pme.recover`. In Scala
  * {{{
- *   Recovery.recover(spark, "damaged", "whole", readOptions, writeOptions, lost = "rows", unauthenticated = false)
+ *   Recovery.recover(spark, "damaged", "whole", readOptions, writeOptions, lost = "rows", unauthenticated = false, like = null)
  * }}}
  * A value comes back only if its page opens under its key, for its place in its file (Parquet's specification of
  * encryption, §4.4). The source does not change. The target must not exist; it appears when all of it is written, unless nothing comes back.
@@ -49,6 +49,7 @@ object Recovery {
    * @param lost `rows` to leave out rows that have lost a value, or `cells` to write NULL for the values, and their
    *   columns' names in the column [[LostColumns]]
    * @param unauthenticated whether values count that no tag covers
+   * @param like a file with the same columns as those whose footers do not open, or null
    */
   def recover(
       session: SparkSession,
@@ -57,7 +58,8 @@ object Recovery {
       readOptions: java.util.Map[String, String],
       writeOptions: java.util.Map[String, String],
       lost: String,
-      unauthenticated: Boolean
+      unauthenticated: Boolean,
+      like: String
   ): RecoveredTable = Progress.unwatching(PmeSparkException.translated {
     val keepsRows = lost match {
       case "rows" => false
@@ -65,7 +67,7 @@ object Recovery {
       case other => throw PmeErrors.badOption("lost", other, "rows or cells")
     }
     val (read, write) = (readOptions.asScala.toMap, writeOptions.asScala.toMap)
-    new RecoveryRun(session, source, target, read, write, keepsRows, unauthenticated).run()
+    new RecoveryRun(session, source, target, read, write, keepsRows, unauthenticated, Option(like)).run()
   })
 
   /** The column that a recovery of cells adds: the columns whose values a row has lost; NULL if it has lost none. */
@@ -138,14 +140,18 @@ private final class RecoveryRun(
     readOptions: Map[String, String],
     writeOptions: Map[String, String],
     keepsRows: Boolean,
-    unauthenticated: Boolean
+    unauthenticated: Boolean,
+    like: Option[String]
 ) {
   private val reading = ResolvedOptions.ofFrame(session, readOptions)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
   private val writeConf = SparkAccess.hadoopConf(session, writeOptions)
   private val from = TableFiles.qualified(source, readConf)
   private val to = TableFiles.qualified(target, writeConf)
-  private lazy val recovery = new FileRecovery(reading.readScope, unauthenticated)
+  private lazy val recovery = {
+    val model = like.map(TableFiles.qualified(_, readConf).toString)
+    new FileRecovery(reading.readScope, unauthenticated, model)
+  }
 
   def run(): RecoveredTable = {
     requireFree()

@@ -42,9 +42,10 @@ class RecoverySuite extends SparkSuite {
   private def recover(
       lost: String,
       read: Map[String, String] = keys,
-      unauthenticated: Boolean = false
+      unauthenticated: Boolean = false,
+      like: Option[String] = None
   ): RecoveredTable =
-    Recovery.recover(spark, target, whole, read.asJava, keys.asJava, lost, unauthenticated)
+    Recovery.recover(spark, target, whole, read.asJava, keys.asJava, lost, unauthenticated, like.orNull)
 
   private def back(options: Map[String, String] = keys): Seq[Row] =
     reader(options).load(whole).orderBy("id").collect().toSeq
@@ -136,6 +137,15 @@ class RecoverySuite extends SparkSuite {
     assertTrue(back())
   }
 
+  test("a file without its footer comes back by the columns of another file, but for columns with keys of their own") {
+    damaged()
+    flip(files.head, Files.readAllBytes(files.head).length - 20)
+    val done = recover("cells", like = Some(files.last.toString))
+    assertEquals((done.files, done.rows, done.rowsWithLoss, done.lostFiles), (2L, 40L, 20L, 0L))
+    assertEquals(done.lost.select("column").distinct().collect().map(_.getString(0)).toSet, Set("ssn", "salary"))
+    assertTrue(back())
+  }
+
   test("what nothing authenticates comes back only if it is asked for") {
     damaged("algorithm" -> "AES_GCM_CTR_V1")
     val read = keys + ("algorithm" -> "AES_GCM_CTR_V1")
@@ -165,7 +175,7 @@ class RecoverySuite extends SparkSuite {
     refused(BadOption, "lost")(recover("some"))
     for (path <- Seq(target, s"$target/place=here/new", directory.toString))
       refused(BadOption, path) {
-        Recovery.recover(spark, target, path, keys.asJava, keys.asJava, "rows", unauthenticated = false)
+        Recovery.recover(spark, target, path, keys.asJava, keys.asJava, "rows", unauthenticated = false, like = null)
       }
     assert(!Files.exists(directory.resolve("whole")))
   }
