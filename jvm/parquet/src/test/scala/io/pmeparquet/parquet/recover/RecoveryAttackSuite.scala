@@ -185,6 +185,80 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     assertEquals(lost.map(_.column), Seq("v"))
   }
 
+  private val numbers = MessageTypeParser.parseMessageType("message m { repeated int32 v; }")
+
+  /** A file of these pages of one repeated column: each value is the number of its row times 100 and its place in it. */
+  private def straddling(root: java.nio.file.Path, sizes: Seq[Int], cuts: Int): Path = {
+    val plain = new Path(root.resolve("p.parquet").toUri)
+    val items = sizes.zipWithIndex.flatMap { case (size, row) => (0 until size).map(at => at.min(1) -> (row * 100 + at)) }
+    val out = plainWriter(numbers, plain)
+    out.start()
+    out.startBlock(sizes.size.toLong)
+    val descriptor = numbers.getColumns.get(0)
+    out.startColumn(descriptor, items.size.toLong, CompressionCodecName.UNCOMPRESSED)
+    val none: Statistics[_] = Statistics.createStats(descriptor.getPrimitiveType)
+    items.grouped(cuts).foreach { part =>
+      val bytes = page(part.map(_._1), part.map(_._2))
+      val begun = part.count(_._1 == 0).toLong
+      out.writeDataPage(part.size, bytes.size.toInt, bytes, none, begun, Encoding.RLE, Encoding.RLE, Encoding.PLAIN)
+    }
+    out.endColumn()
+    out.endBlock()
+    out.end(new java.util.HashMap[String, String])
+    Files.deleteIfExists(local(plain).resolveSibling(".p.parquet.crc"))
+    val file = new Path(root.resolve(s"f-$cuts.parquet").toUri)
+    val to = writer(use, root, "footerKey" -> "f")
+    new FileRewrite(reader(use, allowing), conf, Some(to), reader(use), conf, () => ()).write(plain, file, file)
+    Files.delete(local(plain))
+    Files.deleteIfExists(local(file).resolveSibling(s".${file.getName}.crc"))
+    file
+  }
+
+  private val sizes = Seq(2, 1, 7, 1, 1, 3, 9, 2, 1, 5)
+  private def straddled(row: Int) = (0 until sizes(row)).map(at => row * 100 + at).mkString(";")
+
+  private def wrongIn(rows: Seq[Map[String, String]], lost: Seq[LostRows]): Seq[String] = {
+    val reported = lost.flatMap(one => one.first until one.first + one.count).map(_.toInt).toSet
+    rows.zipWithIndex.flatMap { case (row, at) =>
+      val back = row.get("v")
+      if (back.exists(_ != straddled(at))) Some(s"row $at: $back, not ${straddled(at)}")
+      else if (back.isEmpty != reported(at)) Some(s"row $at: $back, reported: ${reported(at)}")
+      else None
+    }
+  }
+
+  for (cuts <- 2 to 5) {
+    directory.test(s"A10: rows that straddle pages, with an index that says otherwise, are whole or lost: $cuts") { root =>
+      val (rows, lost) = back(reader(use), straddling(root, sizes, cuts))
+      assertEquals(wrongIn(rows, lost).toList, Nil)
+    }
+
+    directory.test(s"A11: rows that straddle pages, without an index, are whole or lost: $cuts") { root =>
+      val file = straddling(root, sizes, cuts)
+      val honest = Files.readAllBytes(local(file))
+      val ends = framesOf(honest).map { case (at, size) => at + size - 1 }
+      def moduleOf(end: Int) = bent(file, end) {
+        new io.pmeparquet.parquet.verify.FileVerification(reader(use), io.pmeparquet.parquet.verify.Sample())
+          .of(version(file), conf, () => ())
+          .findings
+          .head
+          .module
+          .get
+      }
+      val (indexes, pages) = ends.partition(moduleOf(_).contains("index"))
+      val blind = honest.clone
+      indexes.foreach(end => blind(end) = (blind(end) ^ 1).toByte)
+      val wrong = for (one <- -1 +: pages; other <- pages.filter(_ > one)) yield {
+        val bytes = blind.clone
+        Seq(one, other).filter(_ >= 0).foreach(end => bytes(end) = (bytes(end) ^ 1).toByte)
+        Files.write(local(file), bytes)
+        val (rows, lost) = back(reader(use), file)
+        wrongIn(rows, lost).map(what => s"$one, $other: $what")
+      }
+      assertEquals(wrong.flatten.take(3).toList, Nil)
+    }
+  }
+
   private val lists = MessageTypeParser.parseMessageType("message m { repeated binary name (UTF8); }")
 
   directory.test("A6: a small page does not become a huge one") { root =>

@@ -9,9 +9,17 @@ import scala.collection.JavaConverters._
 import scala.util.Try
 
 import org.apache.hadoop.fs.{FSDataInputStream, Path => HadoopPath, RawLocalFileSystem}
+import org.apache.parquet.bytes.BytesInput
+import org.apache.parquet.column.Encoding
+import org.apache.parquet.column.statistics.Statistics
+import org.apache.parquet.hadoop.ParquetFileWriter
+import org.apache.parquet.hadoop.metadata.CompressionCodecName
+import org.apache.parquet.hadoop.util.HadoopOutputFile
+import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.pmeparquet.spark.{EachSpark, SparkSuite}
+import io.pmeparquet.spark.admin.seal.{IndexRequests, Sealing}
 import io.pmeparquet.testkit.TestKms
 
 /** Attacks on recovery. */
@@ -172,7 +180,9 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
   }
 
   test("B11: a fault of the snapshot's own index is no lost file of the table") {
-    write(people, keys ++ Map("snapshot" -> "update", "indexColumns" -> "id"))
+    write(people, keys)
+    val index = IndexRequests.parse("""{"kind": "minMax", "column": "id", "parameters": {}}""")
+    Sealing.seal(spark, target, keys, Some(Seq(index)), Some("unsealed"))
     val parts = allFiles().filter(_.toString.contains("_pme_snapshots"))
     val all = parts.flatMap { part =>
       val honest = Files.readAllBytes(part)
@@ -182,6 +192,60 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
       done.toOption.filter(_.lostFiles > 0).map(one => s"${part.getFileName}: ${said(one)}")
     }
     assertEquals(all.toList, Nil)
+  }
+
+  private def plain(where: String)(fill: (ParquetFileWriter, MessageType) => Unit): HadoopPath = {
+    val of = MessageTypeParser.parseMessageType("message m { optional int64 id; }")
+    val file = new HadoopPath(directory.resolve("table").resolve(where).toUri)
+    val conf = new org.apache.hadoop.conf.Configuration(false)
+    val out = new ParquetFileWriter(
+      HadoopOutputFile.fromPath(file, conf), of, ParquetFileWriter.Mode.CREATE, 1L << 27, 0, 64, 100, false
+    )
+    out.start()
+    fill(out, of)
+    out.end(new java.util.HashMap[String, String])
+    file
+  }
+
+  private def group(out: ParquetFileWriter, of: MessageType, rows: Long, level: Int): Unit = {
+    val descriptor = of.getColumns.get(0)
+    out.startBlock(rows)
+    out.startColumn(descriptor, rows, CompressionCodecName.UNCOMPRESSED)
+    // A run of one level, and a value.
+    val bytes = Array[Byte](2, 0, 0, 0, 2, level.toByte, 7, 0, 0, 0, 0, 0, 0, 0)
+    val none: Statistics[_] = Statistics.createStats(descriptor.getPrimitiveType)
+    out.writeDataPage(1, bytes.length, BytesInput.from(bytes, 0, bytes.length), none, 1L, Encoding.RLE, Encoding.RLE, Encoding.PLAIN)
+    out.endColumn()
+    out.endBlock()
+  }
+
+  for ((name, rows, level) <- Seq(("a row group of very many rows", 3000000000L, 1), ("a level above the greatest", 1L, 9)))
+    test(s"B16: one hostile file does not keep the others from coming back: $name") {
+      put(spark.range(40).selectExpr("nullif(id, -1L) AS id"), "p=1", only)
+      plain("p=2/bad.parquet") { (out, of) =>
+        group(out, of, 1, 1)
+        group(out, of, rows, level)
+      }
+      val done = Try(recover("rows", only + ("plaintextFiles" -> "allow"), only, unauthenticated = true))
+      assert(done.isSuccess, done.toString.take(1500))
+      assert(done.get.rows >= 40, said(done.get))
+    }
+
+  test("B17: a session whose writes seal does not break or seal a recovery") {
+    put(people, "p=1")
+    setOptions(Map("snapshot" -> "update"))
+    val done = Try(recover("rows"))
+    assert(done.isSuccess, done.toString.take(1000))
+    setOptions(Map("snapshot" -> "off"))
+    assertEquals(back().size, 40, said(done.get))
+  }
+
+  test("B18: a target with a prefix of its place can be read there") {
+    put(people, "p=1")
+    val bound = keys + ("aadPrefix" -> "{table}/{path}/{file}")
+    val done = Try(recover("rows", write = bound))
+    assert(done.isSuccess, done.toString.take(1000))
+    assertEquals(back(bound).size, 40, said(done.get))
   }
 
   test("B12: the partition's own column is not the one of lost cells") {
