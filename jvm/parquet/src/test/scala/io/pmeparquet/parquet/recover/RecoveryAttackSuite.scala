@@ -111,6 +111,26 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     assertEquals(rows.size, RowCount)
   }
 
+  for (dictionary <- Seq(true, false))
+    directory.test(s"A12: unauthenticated=true takes plaintext columns, as it says; with dictionaries: $dictionary") { root =>
+      val file = write(root, use, keys :+ ("unlistedColumns" -> "plaintext"): _*)(_.withDictionaryEncoding(dictionary))
+      val (rows, lost) = back(reader(use), file, unauthenticated = true)
+      assertEquals(lost, Nil)
+      assertEquals(rows, (0 until RowCount).map(expected))
+    }
+
+  directory.test("A13: plaintext columns without a usable index come back in their rows") { root =>
+    val file = write(root, use, keys :+ ("unlistedColumns" -> "plaintext"): _*)(_.withDictionaryEncoding(false))
+    val counters = new io.pmeparquet.parquet.bytes.ReadCounters
+    val opened = io.pmeparquet.parquet.file.OpenFiles.read(reader(use), version(file), conf, counters)
+    val index = opened.chunks(0, Seq(Seq("id")), counters).chunks.head.meta.getOffsetIndexReference
+    val bytes = Files.readAllBytes(local(file))
+    Files.write(local(file), bytes.patch(index.getOffset.toInt, Seq.fill(index.getLength)(-1.toByte), index.getLength))
+    val (rows, lost) = back(reader(use), file, unauthenticated = true)
+    val wrong = rows.zipWithIndex.filter { case (row, id) => row.get("id").exists(_ != s"$id") }
+    assertEquals(wrong.take(3).map(_.toString).toList, Nil, s"${wrong.size} of ${rows.size} rows have another's id; lost: $lost")
+  }
+
   private val pairs = MessageTypeParser.parseMessageType(
     "message m { repeated group pairs { required int32 a; required int32 b; } }"
   )

@@ -207,28 +207,42 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
     file
   }
 
-  private def group(out: ParquetFileWriter, of: MessageType, rows: Long, level: Int): Unit = {
+  /** Pages, each of some values that all have one level. */
+  private def group(out: ParquetFileWriter, of: MessageType, pages: Seq[(Int, Int)]): Unit = {
     val descriptor = of.getColumns.get(0)
+    val rows = pages.map(_._1.toLong).sum
     out.startBlock(rows)
     out.startColumn(descriptor, rows, CompressionCodecName.UNCOMPRESSED)
-    // A run of one level, and a value.
-    val bytes = Array[Byte](2, 0, 0, 0, 2, level.toByte, 7, 0, 0, 0, 0, 0, 0, 0)
     val none: Statistics[_] = Statistics.createStats(descriptor.getPrimitiveType)
-    out.writeDataPage(1, bytes.length, BytesInput.from(bytes, 0, bytes.length), none, 1L, Encoding.RLE, Encoding.RLE, Encoding.PLAIN)
+    pages.foreach { case (count, level) =>
+      val header = Iterator.iterate(count.toLong << 1)(_ >>> 7).takeWhile(_ > 0).map(_ & 0x7f).toList
+      val run = header.init.map(_ | 0x80).map(_.toByte) ++ List(header.last.toByte, level.toByte)
+      val bytes = (List(run.size, 0, 0, 0).map(_.toByte) ++ run ++ (if (level == 1) List.fill(8)(7.toByte) else Nil)).toArray
+      out.writeDataPage(count, bytes.length, BytesInput.from(bytes, 0, bytes.length), none, count.toLong, Encoding.RLE, Encoding.RLE, Encoding.PLAIN)
+    }
     out.endColumn()
     out.endBlock()
   }
 
-  for ((name, rows, level) <- Seq(("a row group of very many rows", 3000000000L, 1), ("a level above the greatest", 1L, 9)))
+  for (
+    (name, second) <- Seq(
+      "a row group of very many rows" -> Seq.fill(1500)(2000000 -> 0),
+      "a level above the greatest" -> Seq(1 -> 9)
+    )
+  )
     test(s"B16: one hostile file does not keep the others from coming back: $name") {
-      put(spark.range(40).selectExpr("nullif(id, -1L) AS id"), "p=1", only)
-      plain("p=2/bad.parquet") { (out, of) =>
-        group(out, of, 1, 1)
-        group(out, of, rows, level)
+      plain("../plain/p=2/bad.parquet") { (out, of) =>
+        group(out, of, Seq(1 -> 1))
+        group(out, of, second)
       }
-      val done = Try(recover("rows", only + ("plaintextFiles" -> "allow"), only, unauthenticated = true))
+      io.pmeparquet.spark.admin.TableCopies.encrypt(
+        spark, directory.resolve("plain").toString, target, kms.asJava, only.asJava
+      )
+      put(spark.range(40).selectExpr("nullif(id, -1L) AS id"), "p=1", only)
+      val done = Try(recover("rows", only, only))
       assert(done.isSuccess, done.toString.take(1500))
       assert(done.get.rows >= 40, said(done.get))
+      println(s"B16 $name: ${said(done.get)}")
     }
 
   test("B17: a session whose writes seal does not break or seal a recovery") {
@@ -239,6 +253,18 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
     setOptions(Map("snapshot" -> "off"))
     assertEquals(back().size, 40, said(done.get))
   }
+
+  for (allowed <- 0 to 8)
+    test(s"B20: a KMS that stops while the target is written is an error and no loss: after $allowed calls") {
+      put(people, "p=1")
+      put(people, "p=2")
+      val write = Map("kms" -> classOf[SometimesDown].getName, "footerKey" -> "w", "doubleWrapping" -> "false", "columnKeys" -> "w2: ssn")
+      SometimesDown.wraps = allowed
+      val done =
+        try Try(recover("rows", write = write + ("parquet.encryption.cache.lifetime.seconds" -> s"${2000 + allowed}")))
+        finally SometimesDown.wraps = Int.MaxValue
+      done.foreach(one => assertEquals((one.rows, one.lostFiles), (80L, 0L), said(one)))
+    }
 
   test("B18: a target with a prefix of its place can be read there") {
     put(people, "p=1")
@@ -318,10 +344,16 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
 }
 
 object SometimesDown {
+  @volatile var wraps: Int = Int.MaxValue
   @volatile var down = false
 }
 
 class SometimesDown extends TestKms {
+  override def wrapKey(key: Array[Byte], masterKeyId: String): String = {
+    if (SometimesDown.wraps <= 0) throw new java.io.UncheckedIOException(new java.net.ConnectException("test: refused"))
+    SometimesDown.wraps -= 1
+    super.wrapKey(key, masterKeyId)
+  }
   override def unwrapKey(wrapped: String, masterKeyId: String): Array[Byte] =
     if (SometimesDown.down && masterKeyId == "sometimes") throw new java.io.UncheckedIOException(new java.net.ConnectException("test: refused"))
     else super.unwrapKey(wrapped, masterKeyId)
