@@ -218,16 +218,21 @@ private[file] final class FileInput(val file: OpenFile, conf: Configuration, val
  * before it is asked. For one thread.
  *
  * @param scope in which the file was opened
+ * @param clearLevels whether levels outside modules are read, if not as the scope says
  */
 private[parquet] final class ColumnPages(
     scope: ReadScope,
     file: OpenFile,
     conf: Configuration,
-    counters: ReadCounters
+    counters: ReadCounters,
+    clearLevels: Option[Boolean] = None
 ) extends Closeable {
   private val input = new FileInput(file, conf, counters)
   // Values of one page are kept while the next is read.
-  private val rules = input.rules(scope, vectorized = false)
+  private val rules = {
+    val ofScope = input.rules(scope, vectorized = false)
+    ofScope.copy(allowClearLevels = clearLevels.getOrElse(ofScope.allowClearLevels))
+  }
 
   def indexes: Indexes = input.indexes
 
@@ -242,9 +247,18 @@ private[parquet] final class ColumnPages(
   def place(range: Range, ordinal: Int): PagePlace =
     PagePlace(input.bytes.read(range), range.offset, ordinal, None)
 
-  /** Some pages of a chunk. */
-  def some(chunk: Chunk, dictionary: Option[PagePlace], places: Iterator[PagePlace]): PageReader =
-    input.pages(chunk, new SomePages(dictionary, places), None, rules, new PageMemory, new Dictionaries)
+  /**
+   * Some pages of a chunk.
+   *
+   * @param opened its dictionary, once it is read
+   */
+  def some(
+      chunk: Chunk,
+      dictionary: Option[PagePlace],
+      places: Iterator[PagePlace],
+      opened: Dictionaries
+  ): PageReader =
+    input.pages(chunk, new SomePages(dictionary, places), None, rules, new PageMemory, opened)
 
   override def close(): Unit = input.close()
 }

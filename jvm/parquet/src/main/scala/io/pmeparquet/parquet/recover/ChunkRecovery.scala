@@ -4,14 +4,14 @@ import java.util.BitSet
 
 import scala.collection.mutable
 
-import org.apache.parquet.column.page.PageReader
+import org.apache.hadoop.fs.ChecksumException
 import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.internal.column.columnindex.OffsetIndex
 import org.apache.parquet.VersionParser.ParsedVersion
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.bytes.Range
-import io.pmeparquet.parquet.chunk.{Chunk, OpenedHeader, PagePlace}
+import io.pmeparquet.parquet.chunk.{Chunk, Dictionaries, OpenedHeader, PagePlace}
 import io.pmeparquet.parquet.file.ColumnPages
 
 /**
@@ -25,6 +25,12 @@ private[recover] final case class FoundPage(number: Int, range: Range)
 private[recover] final class FoundChunk(val chunk: Chunk) {
   val pages: mutable.ArrayBuffer[FoundPage] = mutable.ArrayBuffer.empty
   var dictionary: Option[FoundPage] = None
+
+  /** The dictionary, once it is decrypted. */
+  val dictionaries = new Dictionaries
+
+  /** Of the column, for messages. */
+  def name: String = s"column '${chunk.display}'"
 
   /** How many values each data page has whose header opens, by its number. */
   val values: mutable.Map[Int, Int] = mutable.Map.empty
@@ -78,12 +84,14 @@ private[recover] final class ChunkRecovery(
 
   def sound(): SoundChunk = {
     val decoded = found.pages.toIndexedSeq.flatMap(decode)
-    val placed = offsets.fold(counted(decoded))(indexed(decoded, _))
+    // Where a page begins within a row, an index does not say where rows end.
+    val index = offsets.filter(_ => decoded.forall(_.isWhole))
+    val placed = index.fold(counted(decoded))(indexed(decoded, _))
     // Rows of one page are those of no other, whatever an index or a count says.
     val pages = if (isInOrder(placed)) placed else IndexedSeq.empty
     val lost = RowSet.all(rowCount)
     pages.foreach(page => lost.clear(page.first, page.first + page.rows))
-    if (!isFlat && offsets.isEmpty) loseCutRows(pages, lost)
+    if (!isFlat && index.isEmpty) loseCutRows(pages, lost)
     new SoundChunk(descriptor, Some(found), pages, lost)
   }
 
@@ -91,8 +99,10 @@ private[recover] final class ChunkRecovery(
     try {
       var rows, values = 0
       var isWhole = true
+      // Storage that fails is no damage.
+      val places = ChunkRecovery.places(input, found, page)
       input.named(s"page ${page.number} of column '${chunk.display}'") {
-        ChunkRecovery.values(input, found, page, writer).foreach { reader =>
+        ChunkRecovery.values(input, found, places, writer).foreach { reader =>
           if (reader.getCurrentRepetitionLevel == 0) rows += 1 else if (values == 0) isWhole = false
           values += 1
         }
@@ -101,6 +111,9 @@ private[recover] final class ChunkRecovery(
     } catch {
       case failed: PmeException if !PmeException.isOfCancelled(failed) =>
         undecoded(page.number, failed)
+        None
+      case bad: ChecksumException =>
+        undecoded(page.number, PmeErrors.damaged(found.name, "a checksum of the file system does not match", bad))
         None
     }
 
@@ -117,7 +130,7 @@ private[recover] final class ChunkRecovery(
     }
 
   private def contradicted(page: Int) =
-    PmeErrors.damaged(s"column '${chunk.display}'", s"its offset index contradicts its page $page")
+    PmeErrors.damaged(found.name, s"its offset index contradicts its page $page")
 
   private def counted(decoded: IndexedSeq[Decoded]): IndexedSeq[SoundPage] = {
     val byNumber = decoded.map(one => one.page.number -> one).toMap
@@ -179,13 +192,16 @@ private[recover] object ChunkRecovery {
    */
   private final case class Decoded(page: FoundPage, rows: Int, isWhole: Boolean)
 
+  /** The bytes of a page, and of its chunk's dictionary. */
+  def places(input: ColumnPages, found: FoundChunk, page: FoundPage): PagePlaces =
+    PagePlaces(input.place(page.range, page.number), found.dictionary.map(one => input.place(one.range, 0)))
+
   /** The values of a page of a chunk. */
-  def values(input: ColumnPages, found: FoundChunk, page: FoundPage, writer: ParsedVersion): PageValues = {
-    val pages = reader(input, found, Iterator(input.place(page.range, page.number)))
+  def values(input: ColumnPages, found: FoundChunk, places: PagePlaces, writer: ParsedVersion): PageValues = {
+    val pages = input.some(found.chunk, places.dictionary, Iterator(places.page), found.dictionaries)
     val dictionary = pages.readDictionaryPage()
     new PageValues(found.chunk.descriptor, pages.readPage(), dictionary, writer)
   }
 
-  def reader(input: ColumnPages, found: FoundChunk, places: Iterator[PagePlace]): PageReader =
-    input.some(found.chunk, found.dictionary.map(one => input.place(one.range, 0)), places)
+  final case class PagePlaces(page: PagePlace, dictionary: Option[PagePlace])
 }

@@ -17,8 +17,9 @@ import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.parquet.bytes.{FileVersion, ReadCounters}
 import io.pmeparquet.parquet.chunk.{Chunk, OpenedHeader}
-import io.pmeparquet.parquet.file.{ColumnPages, OpenFile, OpenFiles}
+import io.pmeparquet.parquet.file.{ColumnPages, FileSeal, OpenFile, OpenFiles}
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.verify._
 
 /**
@@ -29,50 +30,71 @@ import io.pmeparquet.parquet.verify._
  * @param unauthenticated whether values count that no tag covers: pages under AES_GCM_CTR_V1, columns without a key,
  *   plaintext files, and V2 pages whose levels are outside modules
  * @param like a file with the same columns, written in the same way, for files whose footers do not open
+ * @param seal what the table's snapshot says of its files; none if the table is not read by one
  */
-final class FileRecovery(scope: ReadScope, unauthenticated: Boolean, like: Option[String] = None)
-    extends Serializable {
+final class FileRecovery(
+    scope: ReadScope,
+    unauthenticated: Boolean,
+    like: Option[String] = None,
+    seal: Option[FileSeal] = None
+) extends Serializable {
 
   /**
    * Opens the footer, and every module.
    *
+   * @param listed the file, which must not change meanwhile
    * @param goOn called often; throws if the work is no longer wanted
    * @throws io.pmeparquet.PmeException if the footer does not open: then nothing of the file does
    * @throws java.io.IOException if storage fails, which says nothing of the file
    */
-  def open(path: Path, conf: Configuration, goOn: () => Unit): RecoveredFile =
-    open(FileVersion.of(path, conf), conf, goOn)
+  def open(listed: ListedFile, conf: Configuration, goOn: () => Unit): RecoveredFile =
+    open(listed.version, conf, goOn)
 
   /**
    * Schema, key-value metadata and writer.
    *
    * @throws io.pmeparquet.PmeException if the footer does not open
    */
-  def metadata(path: Path, conf: Configuration): FileMetaData =
-    opened(FileVersion.of(path, conf), conf, scope.counters).fileMetaData
+  def metadata(listed: ListedFile, conf: Configuration): FileMetaData =
+    opened(listed.version, conf, scope.counters).fileMetaData
 
-  private def opened(version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile =
-    try OpenFiles.withoutColumnCheck(scope, version, conf, counters)
-    catch {
-      case failed: PmeException if FileRecovery.OfFooter(failed.condition) && like.isDefined =>
-        val other = OpenFiles.withoutColumnCheck(scope, FileVersion.of(new Path(like.get), conf), conf, counters)
-        OpenFiles.withFooter(scope, version, conf, counters) { (crypto, bytes, end) =>
-          new RebuiltFooter(crypto, bytes, end, other, counters).metadata
-        }
+  private def opened(version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile = {
+    seal.foreach(_.requireLength(version.path, version.length))
+    val file =
+      try OpenFiles.withoutColumnCheck(scope, version, conf, counters, seal)
+      catch {
+        case failed: PmeException if FileRecovery.OfFooter(failed.condition) && like.isDefined =>
+          rebuilt(version, conf, counters)
+      }
+    seal.foreach(_.requireKey(version.path, file.footerMasterKey))
+    file
+  }
+
+  private def rebuilt(version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile = {
+    val other = OpenFiles.withoutColumnCheck(scope, FileVersion.of(new Path(like.get), conf), conf, counters)
+    OpenFiles.withFooter(scope, version, conf, counters) { (crypto, bytes, end) =>
+      new RebuiltFooter(crypto, bytes, end, other, counters).metadata
     }
+  }
 
   private[parquet] def open(version: FileVersion, conf: Configuration, goOn: () => Unit): RecoveredFile = {
     val counters = new Counters
     val file = opened(version, conf, counters.tagged)
+    FileRecovery.requireRows(file)
     val findings = new Findings(Finding(version.path.toString))
     val found = new Found(unauthenticated)
     val bytes = file.bytes(conf, counters.tagged)
-    val allowed = unauthenticated || scope.settings.allowClearLevels
-    try new FileWalk(new Examined(file, allowed, Sample(), counters, findings, goOn, found), bytes).run()
-    finally bytes.close()
+    try {
+      val examined = new Examined(file, unauthenticated, Sample(), counters, findings, goOn, found)
+      new FileWalk(examined, bytes).run()
+    } finally bytes.close()
+    // A KMS that does not answer says nothing of the file.
+    findings.all.find(_.condition == Condition.KmsUnavailable.name).foreach { one =>
+      throw PmeException.named(one.condition, one.message).get
+    }
     new RecoveredFile(
       file,
-      new ColumnPages(scope, file, conf, counters.tagged),
+      new ColumnPages(scope, file, conf, counters.tagged, clearLevels = Some(unauthenticated)),
       counters.tagged,
       found,
       findings,
@@ -86,6 +108,19 @@ private object FileRecovery {
 
   /** How a footer fails that was altered. */
   val OfFooter: Set[Condition] = Set(Condition.NotAuthentic, Condition.DamagedFile)
+
+  /** Which rows are lost is kept in memory, for each column. */
+  private val MostRows = 1L << 27
+
+  def requireRows(file: OpenFile): Unit =
+    (0 until file.rowGroupCount).map(file.rowCount).find(_ > MostRows).foreach { rows =>
+      throw PmeErrors.unsupported(
+        file.version.path.toString,
+        s"the recovery of a row group of $rows rows",
+        s"it counts at most $MostRows rows",
+        "Recover the other files."
+      )
+    }
 }
 
 /** Keeps what a walk finds, by row group and leaf. */
@@ -127,22 +162,31 @@ final class RecoveredFile private[recover] (
 
   private def group(group: Int): RecoveredGroup = {
     val rows = file.rowCount(group)
-    if (rows > RecoveredFile.MostRows)
-      throw PmeErrors.unsupported(
-        file.version.path.toString,
-        s"the recovery of a row group of $rows rows",
-        s"it counts at most ${RecoveredFile.MostRows} rows",
-        "Recover the other files."
-      )
     val columns = file.leaves.zipWithIndex.map { case (leaf, ordinal) => columnOf(group, leaf, ordinal, rows.toInt) }
+    val fields = columns.groupBy(_.sound.descriptor.getPath.head).values.filter(_.size > 1)
+    val repeated = new RepeatedField(input, file.schema, rows.toInt, writer)
+    fields.filter(_.exists(_.sound.descriptor.getMaxRepetitionLevel > 0)).foreach { field =>
+      val other = repeated.disagreements(field.map(_.sound), RowSet.union(field.map(_.sound.lost)))
+      field.head.lose(other, Condition.DamagedFile.name, "the columns of this field state different items.")
+    }
+    // A row that has lost a part of a field has lost the field.
+    fields.foreach { field =>
+      val all = RowSet.union(field.map(_.sound.lost))
+      field.foreach { column =>
+        val rest = all.clone.asInstanceOf[BitSet]
+        rest.andNot(column.sound.lost)
+        val other = field.flatMap(_.lost).headOption
+        other.foreach(one => column.lose(rest, one.condition, s"column '${one.column}' of the same field is lost."))
+      }
+    }
     new RecoveredGroup(input, group, rows.toInt, columns, writer)
   }
 
   private def columnOf(group: Int, leaf: LeafColumn, ordinal: Int, rows: Int): GroupColumn = {
     val reasons = new Reasons(group, leaf.display, findings.all)
     val there = found.of(group, ordinal)
-    val refused =
-      deviations.get(leaf.path).orElse(there.flatMap(one => untagged(one.chunk)).filterNot(_ => unauthenticated))
+    def noTag = if (unauthenticated) None else untagged(group, leaf, there.map(_.chunk))
+    val refused = deviations.get(leaf.path).orElse(noTag)
     val sound = there.filter(_ => refused.isEmpty).map { one =>
       val offsets =
         try input.indexes.read(Seq(one.chunk), Set.empty).map(_.getOffsetIndex(one.chunk.meta.getPath))
@@ -158,22 +202,22 @@ final class RecoveredFile private[recover] (
       )
       LostRows(group, leaf.display, first.toLong, (until - first).toLong, condition, message)
     }
-    new GroupColumn(leaf, column, lost)
+    new GroupColumn(group, leaf, column, lost)
   }
 
   /** Why no tag covers the values of a chunk. */
-  private def untagged(chunk: Chunk): Option[PmeException] = file.modules(chunk, counters) match {
-    case None => Some(PmeErrors.notTagged(file.where(chunk), "it is not encrypted"))
-    case Some(ciphers) if ciphers.pages.overheadBytes != ModuleFrame.GcmOverheadBytes =>
-      Some(PmeErrors.notTagged(file.where(chunk), "the algorithm of its pages is AES_GCM_CTR_V1"))
-    case _ => None
+  private def untagged(group: Int, leaf: LeafColumn, chunk: Option[Chunk]): Option[PmeException] = {
+    val where = s"${file.version.path}, column '${leaf.display}'"
+    if (!file.chunkOf(file.groups(group), leaf.path).isSetCrypto_metadata)
+      Some(PmeErrors.notTagged(where, "it is not encrypted"))
+    else
+      chunk
+        .flatMap(file.modules(_, counters))
+        .filter(_.pages.overheadBytes != ModuleFrame.GcmOverheadBytes)
+        .map(_ => PmeErrors.notTagged(where, "the algorithm of its pages is AES_GCM_CTR_V1"))
   }
 
   override def close(): Unit = input.close()
-}
-
-private object RecoveredFile {
-  val MostRows: Int = Int.MaxValue - 64
 }
 
 /** Why pages of one chunk are lost. */
@@ -213,8 +257,20 @@ private object Reasons {
   ).map(_.name)
 }
 
-/** A leaf column of a row group. */
-private[recover] final class GroupColumn(val leaf: LeafColumn, val sound: SoundChunk, val lost: Seq[LostRows])
+/** A leaf column of a row group, and what is lost of it. For one thread. */
+private[recover] final class GroupColumn(group: Int, leaf: LeafColumn, val sound: SoundChunk, first: Seq[LostRows]) {
+  private val all = mutable.ArrayBuffer(first: _*)
+
+  def lost: Seq[LostRows] = all.toList
+
+  /** More rows are lost. */
+  def lose(rows: BitSet, condition: String, message: String): Unit = {
+    sound.lost.or(rows)
+    all ++= RowSet.runs(rows).map { case (start, until) =>
+      LostRows(group, leaf.display, start.toLong, (until - start).toLong, condition, message)
+    }
+  }
+}
 
 /** The rows of a row group, and what is lost of them. For one thread. */
 final class RecoveredGroup private[recover] (
@@ -229,9 +285,10 @@ final class RecoveredGroup private[recover] (
   /** What is lost of each leaf column, in the order of columns and rows. */
   def lost: Seq[LostRows] = columns.flatMap(_.lost)
 
-  /** The rows that have lost any part of a field of the schema. */
-  def lostRows(field: String): BitSet =
-    RowSet.union(byField.getOrElse(field, IndexedSeq.empty).map(_.sound.lost))
+  /** The rows that have lost a field of the file's schema. */
+  def lostRows(field: String): BitSet = RowSet.union(
+    byField.getOrElse(field, throw new IllegalArgumentException(s"internal error: no $field")).map(_.sound.lost)
+  )
 
   /**
    * The pages of all columns. A reader of rows gets as many as the row group has, each in its place. Cells of

@@ -5,6 +5,7 @@ import org.apache.parquet.column.{ColumnDescriptor, ColumnReader}
 import org.apache.parquet.column.impl.ColumnReaderImpl
 import org.apache.parquet.column.page.{DataPage, DictionaryPage, PageReader}
 import org.apache.parquet.io.api.{Binary, PrimitiveConverter}
+import org.apache.parquet.io.ParquetDecodingException
 import org.apache.parquet.VersionParser.ParsedVersion
 
 /**
@@ -21,9 +22,17 @@ private[recover] final class PageValues(
   private val reader = new ColumnReaderImpl(descriptor, new OnePage, PageValues.Nowhere, writer)
   private val most = descriptor.getMaxDefinitionLevel
 
-  /** Decodes each value, and calls `each` when it is the reader's current one. */
+  /**
+   * Decodes each value, and calls `each` when it is the reader's current one.
+   *
+   * @throws org.apache.parquet.io.ParquetDecodingException if a level is above what the schema allows
+   */
   def foreach(each: ColumnReader => Unit): Unit =
     (0 until page.getValueCount).foreach { _ =>
+      if (
+        reader.getCurrentDefinitionLevel > most ||
+        reader.getCurrentRepetitionLevel > descriptor.getMaxRepetitionLevel
+      ) throw new ParquetDecodingException("a level is above the highest of its column")
       if (reader.getCurrentDefinitionLevel == most) reader.writeCurrentValueToConverter()
       each(reader)
       reader.consume()

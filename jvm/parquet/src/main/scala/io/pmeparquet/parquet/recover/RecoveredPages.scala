@@ -27,11 +27,16 @@ private[recover] final class RecoveredPages(
   private val descriptor = column.descriptor
   private val isFlat = descriptor.getMaxRepetitionLevel == 0
 
+  /** A required cell has as many bytes as its type, and a page of them must not take much. */
+  private val gapRows =
+    if (descriptor.getMaxDefinitionLevel > 0) GapRows
+    else (GapBytes / descriptor.getPrimitiveType.getTypeLength.max(16)).max(1).min(GapRows)
+
   private val parts: Iterator[Part] = {
     val all = mutable.ArrayBuffer.empty[Part]
     var row = 0
     def upTo(next: Int): Unit = {
-      (row until next by GapRows).foreach(from => all += Gap(GapRows.min(next - from)))
+      (row until next by gapRows).foreach(from => all += Gap(gapRows.min(next - from)))
       row = next
     }
     column.pages.foreach { page =>
@@ -45,11 +50,9 @@ private[recover] final class RecoveredPages(
 
   /** Of a flat column, whose pages are taken as they are. */
   private lazy val sound = column.chunk.map { found =>
-    ChunkRecovery.reader(
-      input,
-      found,
-      column.pages.iterator.map(page => input.place(page.found.range, page.found.number))
-    )
+    val places = column.pages.iterator.map(page => input.place(page.found.range, page.found.number))
+    val dictionary = found.dictionary.map(one => input.place(one.range, 0))
+    input.some(found.chunk, dictionary, places, found.dictionaries)
   }
 
   // How many values a repeated column has is not known before its pages are read. A reader that is not told looks for a
@@ -76,7 +79,9 @@ private[recover] final class RecoveredPages(
   private def kept(page: SoundPage): PlainPage = {
     val made = new PlainPage(descriptor)
     var row = page.first - 1
-    ChunkRecovery.values(input, column.chunk.get, page.found, writer).foreach { reader =>
+    val found = column.chunk.get
+    val places = ChunkRecovery.places(input, found, page.found)
+    ChunkRecovery.values(input, found, places, writer).foreach { reader =>
       val begins = reader.getCurrentRepetitionLevel == 0
       if (begins) row += 1
       if (row >= 0 && !lost.get(row)) made.add(reader)
@@ -95,4 +100,6 @@ private object RecoveredPages {
 
   /** As many rows as a page has by parquet-java's default. */
   val GapRows = 20000
+
+  val GapBytes: Int = 1 << 20
 }

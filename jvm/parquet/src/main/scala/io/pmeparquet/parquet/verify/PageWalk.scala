@@ -42,10 +42,14 @@ private[verify] final class PageWalk(
     findings.attempt(_.inChunk(group, chunk))(file.boundsOf(chunk)).foreach { case (start, until) =>
       end = until
       window.limitTo(until)
-      val first = if (chunk.mayHaveDictionary) page(start, None) else Some(start)
+      val first = if (hasDictionary(start)) page(start, None) else Some(start)
       first.foreach(dataPages(_, 0))
       if (complete) findings.attempt(_.inChunk(group, chunk))(reader.requireAll(values))
     }
+
+  /** In a chunk without a key, only the first header shows whether it is one of a dictionary. */
+  private def hasDictionary(start: Long): Boolean = chunk.mayHaveDictionary &&
+    (chunk.key.isDefined || findings.trial(reader.headerAt(window, start, None)).forall(_._1.isDictionary))
 
   @tailrec
   private def dataPages(at: Long, number: Int): Unit =

@@ -1,7 +1,7 @@
 package io.pmeparquet.spark.admin.recovery
 
 import java.time.ZoneId
-import java.util.Collections
+import java.util.{BitSet, Collections}
 
 import scala.collection.JavaConverters._
 
@@ -19,9 +19,11 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.parquet.recover.{FileRecovery, RecoveredFile, RecoveredGroup}
+import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.decode.{RowGroupSource, RowPages}
 import io.pmeparquet.spark.read.SparkReadRules
 import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.PmeErrors
 
 /**
  * The rows of a damaged file, assembled one by one by Spark's own read support. ''Crosses the wire'', with the scope.
@@ -42,10 +44,21 @@ private[recovery] final class RecoveredRows private (
    * @param goOn called often; throws if the work is no longer wanted
    * @throws io.pmeparquet.PmeException if nothing of it opens
    */
-  def open(path: Path, goOn: () => Unit): RecoveredFile = recovery.open(path, conf.value.value, goOn)
+  def open(file: ListedFile, goOn: () => Unit): RecoveredFile = recovery.open(file, conf.value.value, goOn)
 
-  /** All rows of a row group, in order. Each is valid until the next. Cells that are lost have any value. */
-  def of(path: Path, file: RecoveredFile, group: RecoveredGroup): Iterator[InternalRow] = {
+  /** @throws io.pmeparquet.PmeException if the file is not as it was listed */
+  def requireUnchanged(file: ListedFile): Unit = {
+    val path = new Path(file.path)
+    val now = path.getFileSystem(conf.value.value).getFileStatus(path)
+    if (now.getLen != file.length || now.getModificationTime != file.modified)
+      throw PmeErrors.changedMeanwhile(file.path)
+  }
+
+  /**
+   * All rows of a row group, in order, and which of them have lost each field of the schema. A row is valid until the
+   * next. Cells that are lost have any value.
+   */
+  def of(path: Path, file: RecoveredFile, group: RecoveredGroup): (Iterator[InternalRow], Seq[BitSet]) = {
     val hadoop = conf.value.value
     val metadata = file.metadata.getKeyValueMetaData
     val datetime = DataSourceUtils.datetimeRebaseSpec(metadata.get(_), rules.datetimeRebaseMode)
@@ -56,8 +69,18 @@ private[recovery] final class RecoveredRows private (
     val support = new ParquetReadSupport(convertTz, enableVectorizedReader = false, datetime, int96)
     val sets = metadata.asScala.map { case (key, value) => key -> Collections.singleton(value) }.toMap.asJava
     val requested = support.init(new InitContext(hadoop, sets, file.metadata.getSchema))
-    new RowPages(path, new OneGroup(group), file.metadata, support, requested, hadoop, None, schema)
+    val rows = new RowPages(path, new OneGroup(group), file.metadata, support, requested, hadoop, None, schema)
       .rows(new StructType, InternalRow.empty)
+    // Spark finds a column by its id, or by its name in the session's way. It asks for them in the order of the schema,
+    // and a column that the file lacks is lost in no row.
+    val asked = requested.getRequestedSchema
+    val lost = (0 until asked.getFieldCount).map { field =>
+      val name = asked.getFieldName(field)
+      if (file.metadata.getSchema.containsField(name)) group.lostRows(name) else new BitSet
+    }
+    if (lost.size != schema.size)
+      throw new IllegalStateException(s"internal error: Spark asks for ${lost.size} of ${schema.size} columns")
+    rows -> lost
   }
 
   private final class OneGroup(group: RecoveredGroup) extends RowGroupSource {

@@ -22,15 +22,17 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.SerializableConfiguration
 import org.apache.spark.TaskContext
 
-import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
-import io.pmeparquet.parquet.recover.{FileRecovery, LostRows, RecoveredFile, RecoveredGroup}
+import io.pmeparquet.parquet.recover.{FileRecovery, LostRows, RecoveredFile}
 import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, StagedTable}
+import io.pmeparquet.snapshot.SnapshotDirectory
 import io.pmeparquet.spark.admin.job._
 import io.pmeparquet.spark.admin.seal.SealedGuard
 import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.read.{EncryptedFileFormat, SchemaInference}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshot.SealState
 
 /**
  * Writes what is sound in a damaged table as a new table: `pme.recover`. In Scala
@@ -150,13 +152,15 @@ private final class RecoveryRun(
   private val to = TableFiles.qualified(target, writeConf)
   private lazy val recovery = {
     val model = like.map(TableFiles.qualified(_, readConf).toString)
-    new FileRecovery(reading.readScope, unauthenticated, model)
+    val seal = SealState.ofPath(reading, from, TableFiles.statusOf(from, readConf).isFile)
+    new FileRecovery(reading.readScope, unauthenticated, model, seal)
   }
 
   def run(): RecoveredTable = {
     requireFree()
     val listed = TableFiles.list(from, readConf)
     refuseOthersTables(listed)
+    if (keepsRows) requireNoLostColumns(listed.files)
     val ofSeal = notSealed(listed.files)
     val refused = ofSeal.map(_.file).toSet
     val files = listed.files.filterNot(file => refused(file.path)).sortBy(_.path)
@@ -165,12 +169,14 @@ private final class RecoveryRun(
     val schemas = new SchemaTask(recovery)
     val looked = FileJob.each(session, SchemaInference.conf(reading), files)(schemas.of)
     val unread = looked.collect { case (file, Left(failed)) =>
+      if (!isOfFile(failed)) throw failed.raised
       LostPart(file.path, None, failed.condition, failed.message)
     }
-    val open = looked.collect { case (file, Right(json)) => file -> DataType.fromJson(json) }
+    val open = looked.collect { case (file, Right(json)) =>
+      file -> DataType.fromJson(json).asInstanceOf[StructType]
+    }
     if (open.isEmpty) throw nothingOpens(ofSeal ++ unread)
-    val schema = merged(open.map { case (_, schema) => schema.asInstanceOf[StructType] })
-    val done = written(open.map(_._1), schema)
+    val done = written(open.map(_._1), merged(open.map(_._2)))
     new RecoveredTable(
       Recovery.results.frame(session, (ofSeal ++ unread ++ done.lost).sortBy(_.file)),
       done.files,
@@ -181,10 +187,24 @@ private final class RecoveryRun(
     )
   }
 
+  /** Storage or a KMS that fails says nothing of a file. */
+  private def isOfFile(failed: FileFailure) =
+    PmeException.named(failed.condition, failed.message).exists(_.condition != Condition.KmsUnavailable)
+
   private def requireFree(): Unit = {
     def isWithin(path: Path, directory: Path) =
       Iterator.iterate(path)(_.getParent).takeWhile(_ != null).contains(directory)
-    if (isWithin(to, from) || isWithin(from, to))
+    // Where links lead, and what a part is a part of.
+    def resolved(path: Path, conf: Configuration) = {
+      val fs = path.getFileSystem(conf)
+      val there = Iterator.iterate(path)(_.getParent).takeWhile(_ != null).find(fs.exists(_)).get
+      val below = path.toUri.getPath.stripPrefix(there.toUri.getPath).stripPrefix("/")
+      val real = fs.resolvePath(there)
+      if (below.isEmpty) real else new Path(real, below)
+    }
+    val table = resolved(TableFiles.tableOf(from, readConf), readConf)
+    val target = resolved(to, writeConf)
+    if (isWithin(target, table) || isWithin(table, target))
       throw PmeErrors.badTarget(
         to.toString,
         "it is inside the table that is recovered, or the other way round",
@@ -206,11 +226,25 @@ private final class RecoveryRun(
     }
 
   /** Files that a snapshot lists and that are missing, and files that it does not list. */
-  private def notSealed(files: Seq[ListedFile]): Seq[LostPart] =
-    new SealedGuard(reading).findings(from, files, Nil).map { one =>
+  private def notSealed(files: Seq[ListedFile]): Seq[LostPart] = {
+    val own = s"/${SnapshotDirectory.Name}/"
+    // A damaged index or list of a snapshot is none of the table's files.
+    new SealedGuard(reading).findings(from, files, Nil).filterNot(_.file.contains(own)).map { one =>
       if (one.file == from.toString) throw PmeException.named(one.condition, one.message).get
       LostPart(one.file, None, one.condition, one.message)
     }
+  }
+
+  private def requireNoLostColumns(files: Seq[ListedFile]): Unit =
+    if (files.exists(_.path.toLowerCase(Locale.ROOT).contains(s"/${Recovery.LostColumns}=")))
+      throw hasLostColumns
+
+  private def hasLostColumns = PmeErrors.unsupported(
+    from.toString,
+    "recovering cells of this table",
+    s"it has a column '${Recovery.LostColumns}'",
+    "Recover its rows."
+  )
 
   private def nothingOpens(lost: Seq[LostPart]): Throwable = {
     val first = lost.head
@@ -222,13 +256,7 @@ private final class RecoveryRun(
     val schema = SchemaInference.merged(session, schemas)
     val columns = schema.fields.map(_.copy(nullable = true))
     val names = columns.map(_.name.toLowerCase(Locale.ROOT))
-    if (keepsRows && names.contains(Recovery.LostColumns))
-      throw PmeErrors.unsupported(
-        from.toString,
-        "recovering cells of this table",
-        s"it has a column '${Recovery.LostColumns}'",
-        "Recover its rows."
-      )
+    if (keepsRows && names.contains(Recovery.LostColumns)) throw hasLostColumns
     StructType(columns)
   }
 
@@ -238,7 +266,8 @@ private final class RecoveryRun(
     FileOutputFormat.setOutputPath(job, to)
     job.setOutputKeyClass(classOf[Void])
     job.setOutputValueClass(classOf[InternalRow])
-    val writer = RecoveryRun.format.prepareWrite(session, job, writeOptions, all)
+    val unsealed = writeOptions + (PmeOptions.Snapshot.name -> "off")
+    val writer = RecoveryRun.format.prepareWrite(session, job, unsealed, all)
     val rows = RecoveredRows(session, readConf, recovery, readOptions, schema)
     val shared = session.sparkContext.broadcast(new SerializableConfiguration(job.getConfiguration))
     val directory = if (TableFiles.statusOf(from, readConf).isFile) from.getParent else from
@@ -274,7 +303,7 @@ private object RecoveryRun {
 private final class SchemaTask(recovery: FileRecovery) extends Serializable {
   def of(file: ListedFile, conf: Configuration): String = PmeSparkException.translated {
     val path = new Path(file.path)
-    SchemaInference.of(path, recovery.metadata(path, conf), conf).json
+    SchemaInference.of(path, recovery.metadata(file, conf), conf).json
   }
 }
 
@@ -301,14 +330,22 @@ private final class RecoveryTask(
     }
 
   private def recovered(listed: ListedFile, directory: Path, conf: Configuration): RecoveredPart = {
-    val path = new Path(listed.path)
-    try {
-      val file = source.open(path, () => goOn())
-      try rowsOf(path, file, directory, conf)
-      finally file.close()
-    } catch {
-      case failed: PmeException if !PmeException.isOfCancelled(failed) =>
+    val opened =
+      try Right(source.open(listed, () => goOn()))
+      catch {
+        case failed: PmeException
+            if !PmeException.isOfCancelled(failed) && failed.condition != Condition.KmsUnavailable =>
+          Left(failed)
+      }
+    opened match {
+      case Left(failed) =>
         RecoveredPart(0, 0, 0, 0, List(LostPart(listed.path, None, failed.condition.name, failed.problem)))
+      case Right(file) =>
+        try {
+          val done = rowsOf(new Path(listed.path), file, directory, conf)
+          source.requireUnchanged(listed)
+          done
+        } finally file.close()
     }
   }
 
@@ -321,11 +358,11 @@ private final class RecoveryTask(
     try {
       file.groups.foreach { group =>
         lost ++= group.lost.map(one => LostPart(path.toString, Some(one), one.condition, one.message))
-        val marks = new LossMarks(group, schema)
+        val (all, marks) = source.of(path, file, group)
         var at = 0
-        source.of(path, file, group).foreach { row =>
+        all.foreach { row =>
           goOn()
-          val missing = marks.at(at)
+          val missing = marks.indices.filter(marks(_).get(at))
           at += 1
           if (missing.nonEmpty && !keepsRows) leftOut += 1
           else {
@@ -366,11 +403,4 @@ private final class RecoveryTask(
   }
 
   private def goOn(): Unit = FileJob.goOn("the recovery")
-}
-
-/** Which fields of a schema the rows of a row group have lost. */
-private final class LossMarks(group: RecoveredGroup, schema: StructType) {
-  private val fields = schema.fieldNames.toSeq.zipWithIndex.map { case (name, at) => at -> group.lostRows(name) }
-
-  def at(row: Int): Seq[Int] = fields.collect { case (field, lost) if lost.get(row) => field }
 }
