@@ -25,6 +25,7 @@ import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import io.pmeparquet.PmeException
 import io.pmeparquet.parquet.{PmeCryptoFactory, WrittenFilesSuite}
+import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.copy.FileRewrite
 import io.pmeparquet.parquet.scope.ReadScope
 
@@ -49,7 +50,7 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
       unauthenticated: Boolean = false,
       own: Configuration = conf
   ): (Seq[Map[String, String]], Seq[LostRows]) = {
-    val opened = new FileRecovery(scope, unauthenticated).open(file, own, () => ())
+    val opened = new FileRecovery(scope, unauthenticated).open(FileVersion.of(file, own), own, () => ())
     try {
       val of = opened.metadata.getSchema
       val columns = new ColumnIOFactory(opened.metadata.getCreatedBy).getColumnIO(of)
@@ -296,7 +297,7 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     }
     out.close()
     java.lang.ref.Reference.reachabilityFence(scope)
-    val opened = new FileRecovery(reader(use), unauthenticated = false).open(file, conf, () => ())
+    val opened = new FileRecovery(reader(use), unauthenticated = false).open(version(file), conf, () => ())
     try {
       val page = opened.groups.next().pages.getPageReader(lists.getColumns.get(0)).readPage()
       val stored = Files.size(local(file))
@@ -373,7 +374,7 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     out.endBlock()
     out.end(new java.util.HashMap[String, String])
     Files.deleteIfExists(local(plain).resolveSibling(".p.parquet.crc"))
-    val opened = new FileRecovery(reader(use, allowing), unauthenticated = true).open(plain, conf, () => ())
+    val opened = new FileRecovery(reader(use, allowing), unauthenticated = true).open(version(plain), conf, () => ())
     try {
       val failed =
         try { opened.groups.next(); "none" }
