@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException
 from tests.generated import predicates, tables
 from tests.generated.kinds import quoted
 from tests.generated.tables import ROW_ID
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
     from tests.generated.tables import Sample
+
+# Each Spark is asked for other tables.
+SPARK = ((3, 5), (4, 0), (4, 1), (4, 2), (4, 3)).index(SPARK_VERSION)
 
 PLACES = ("_metadata.file_name", "_metadata.row_index")
 SHOWN_ROWS, SHOWN_CHARS = 5, 500

@@ -1,7 +1,7 @@
 """Random tables and random conditions: our pipeline and Spark's give exactly the rows that pass in memory.
 
 A case is one filtered read. ``PME_TEST_TABLES`` is the number of tables (one seed each, from
-``PME_TEST_FIRST_TABLE`` on), ``PME_TEST_CONDITIONS`` the number of conditions for each.
+``PME_TEST_FIRST_TABLE`` on), ``PME_TEST_CONDITIONS`` the number of conditions for each. Each Spark has other tables.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.rows(1)
 
-FIRST = int(os.environ.get("PME_TEST_FIRST_TABLE", "0"))
 # `make test` takes the first of these: 320 cases.
-TABLES = int(os.environ.get("PME_TEST_TABLES", "130"))
+TABLES = int(os.environ.get("PME_TEST_TABLES", "40"))
+FIRST = int(os.environ.get("PME_TEST_FIRST_TABLE", TABLES * cases.SPARK))
 CONDITIONS = int(os.environ.get("PME_TEST_CONDITIONS", "40"))
 THREADS = 4
 FILTER_FIRST = "io.pmeparquet.test.filterFirst"

@@ -10,7 +10,7 @@ import pytest
 import pme_parquet as pme
 from tests.storage.place import EXTERNAL, FORMAT, READING, UNIFORM, InBucket
 from tests.support import needs
-from tests.support.session import TEST_KMS
+from tests.support.session import SPARK_VERSION, TEST_KMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +26,9 @@ pytestmark = needs.s3a
 # A write looks once whether the table has a seal, which it would break.
 SEALED = Counter(LIST=1)
 FILES = 6
-# Under `make test-all` only: the files are made on the local disk, and put into the store as they are.
-MANY = 1_000
+# Under `make test-all` only. They are made on the local disk, and put into the store as they are. The oldest Spark
+# takes a thousand, others fewer, which show the same in a fifth of the time.
+MANY = 1_000 if SPARK_VERSION < (4, 0) else 200
 WRITTEN = MANY if needs.ALL else FILES
 
 
@@ -39,7 +40,7 @@ def consume(frame: DataFrame) -> None:
 QUERIES: dict[str, Callable[[DataFrame], object]] = {
     "scan": consume,
     "projection": lambda frame: consume(frame.select("seven")),
-    "point": lambda frame: frame.where("id = 4321").collect(),
+    "point": lambda frame: frame.where("id = 1234").collect(),
 }
 
 
@@ -151,7 +152,7 @@ def test_many_small_files_cost_one_head_and_one_get_each(spark: SparkSession, bo
 
 
 @needs.test_all
-def test_a_thousand_small_files_cost_no_more_than_with_sparks_own(
+def test_hundreds_of_small_files_cost_no_more_than_with_sparks_own(
     spark: SparkSession, both: dict[str, InBucket], tmp_path: Path
 ) -> None:
     frame = spark.range(0, 10 * MANY, 1, MANY).selectExpr("id", "id % 7 AS seven", "string(id) AS s")

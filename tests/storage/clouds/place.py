@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tests.storage.place import Place
 from tests.support import java
-from tests.support.session import ROOT
+from tests.support.session import ROOT, without_processes
 from tests.support.storage import s3
 
 if TYPE_CHECKING:
@@ -25,15 +25,18 @@ _LOADED: set[str] = set()
 
 @contextmanager
 def reached(spark: SparkSession, store: Google | Azure) -> Iterator[None]:
-    """Let the session reach a store within the block."""
+    """Let the session reach a store within the block. Hadoop would keep the connection to it for the next one."""
     if spark.sparkContext.applicationId not in _LOADED:
         jars = sorted(JARS.glob("*.jar"))
         assert jars, f"{JARS} is empty: run `make target/jars/iceberg/.all` first"
         for jar in jars:
             java.add_to_class_path(spark, jar)
         _LOADED.add(spark.sparkContext.applicationId)
-    with s3.configured(spark, store.settings()):
-        yield
+    try:
+        with s3.configured(spark, store.settings()):
+            yield
+    finally:
+        without_processes(spark)
 
 
 @dataclass(frozen=True)

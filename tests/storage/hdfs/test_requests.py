@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.storage.place import FORMAT, READING, UNIFORM
 from tests.support import needs
+from tests.support.session import SPARK_VERSION
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable
     from pathlib import Path
 
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.nightly
 
+# A write looks once whether the table has a seal, which it would break.
+SEALED = Counter(GetListing=1)
 FILES = 12
-# Under `make test-all` only: the files are made on the local disk, and put into HDFS as they are.
-MANY = 1_000
+# Under `make test-all` only. They are made on the local disk, and put into HDFS as they are. The oldest Spark
+# takes a thousand, others fewer, which show the same in a fifth of the time.
+MANY = 1_000 if SPARK_VERSION < (4, 0) else 200
 QUERIES: dict[str, Callable[[DataFrame], object]] = {
     "scan": lambda frame: frame.collect(),
     "projection": lambda frame: frame.select("seven").collect(),
-    "point": lambda frame: frame.where("id = 4321").collect(),
+    "point": lambda frame: frame.where("id = 1234").collect(),
 }
 
 
@@ -55,7 +59,7 @@ def test_a_query_of_a_file_calls_no_more_than_sparks_own(
 ) -> None:
     frame = spark.range(0, 100_000, 1, 1).selectExpr("id", "id % 7 AS seven", "uuid() AS u", "md5(string(id)) AS s")
     writes = {name: asked(hdfs, lambda: write(frame, name, place.path)) for name, place in both.items()}  # noqa: B023 called at once
-    assert writes[FORMAT] == writes["parquet"]
+    assert writes[FORMAT] == writes["parquet"] + SEALED
     for scan in ("v1", "v2"):
         compare(spark, hdfs, both, scan)
 
@@ -65,12 +69,12 @@ def test_small_files_cost_no_more_than_with_sparks_own(
 ) -> None:
     frame = spark.range(0, 10 * FILES, 1, FILES).selectExpr("id", "id % 7 AS seven")
     writes = {name: asked(hdfs, lambda: write(frame, name, place.path)) for name, place in both.items()}  # noqa: B023 called at once
-    assert writes[FORMAT] == writes["parquet"]
+    assert writes[FORMAT] == writes["parquet"] + SEALED
     compare(spark, hdfs, both)
 
 
 @needs.test_all
-def test_a_thousand_small_files_cost_no_more_than_with_sparks_own(
+def test_hundreds_of_small_files_cost_no_more_than_with_sparks_own(
     spark: SparkSession, hdfs: Hdfs, both: dict[str, InHdfs], tmp_path: Path
 ) -> None:
     frame = spark.range(0, 10 * MANY, 1, MANY).selectExpr("id", "id % 7 AS seven")
