@@ -1,6 +1,6 @@
 package io.pmeparquet.parquet.bytes
 
-import java.io.{Closeable, EOFException}
+import java.io.{Closeable, EOFException, IOException}
 import java.lang.reflect.InvocationTargetException
 import java.nio.ByteBuffer
 import java.util.concurrent.{CompletableFuture, ExecutionException}
@@ -32,7 +32,10 @@ private[parquet] final class FileBytes(
   /** Reads a range now, to answer later requests for parts of it. */
   def keep(range: Range): Unit = known = Some(read(range))
 
-  /** @throws io.pmeparquet.PmeException if the range exceeds the file */
+  /**
+   * @throws io.pmeparquet.PmeException if the range exceeds the file
+   * @throws java.io.IOException if storage fails
+   */
   def read(range: Range): Segment = known.filter(_.holds(range)).fold(fetch(range))(_.slice(range))
 
   /** @return the segment of each range, in the order of the ranges */
@@ -54,7 +57,7 @@ private[parquet] final class FileBytes(
   private def fetchAll(ranges: Seq[Range]): Seq[Segment] =
     if (ranges.size > 1 && VectoredReads.serves(opened)) {
       ranges.foreach(requireInFile)
-      val segments = cutIsDamage(VectoredReads.read(opened, ranges))
+      val segments = whole(ranges.last)(VectoredReads.read(opened, ranges))
       ranges.foreach(count)
       segments
     } else ranges.map(fetch)
@@ -81,7 +84,7 @@ private[parquet] final class FileBytes(
 
   private def counted[A](range: Range)(read: => A): A = {
     requireInFile(range)
-    val done = cutIsDamage(read)
+    val done = whole(range)(read)
     count(range)
     done
   }
@@ -98,10 +101,17 @@ private[parquet] final class FileBytes(
         s"the file has ${file.length} bytes, but refers to bytes ${range.offset} to ${range.end}"
       )
 
-  private def cutIsDamage[A](read: => A): A =
+  /** Data that ends before a range does is damage if the file itself has become shorter, and else a broken connection. */
+  private def whole[A](range: Range)(read: => A): A =
     try read
     catch {
-      case cut: EOFException => throw PmeErrors.damaged(file.path.toString, "the data ends too early", cut)
+      case cut: EOFException =>
+        val there = FileVersion.of(file.path, conf).length
+        if (there < range.end) throw PmeErrors.damaged(file.path.toString, "the data ends too early", cut)
+        // Without its cause, by which callers would take it for damage.
+        throw new IOException(
+          s"${file.path}: storage sent less than bytes ${range.offset} to ${range.end}, though the file has $there"
+        )
     }
 
   private def count(range: Range): Unit = {

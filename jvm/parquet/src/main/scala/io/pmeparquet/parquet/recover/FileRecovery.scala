@@ -61,7 +61,7 @@ final class FileRecovery(
   private def opened(version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile = {
     seal.foreach(_.requireLength(version.path, version.length))
     val file =
-      try OpenFiles.withoutColumnCheck(scope, version, conf, counters, seal)
+      try OpenFiles.withoutColumnCheck(scope, version, conf, counters, seal, mayBeDamaged = true)
       catch {
         case failed: PmeException if FileRecovery.OfFooter(failed.condition) && like.isDefined =>
           rebuilt(version, conf, counters)

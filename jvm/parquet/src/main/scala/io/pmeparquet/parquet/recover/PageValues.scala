@@ -22,21 +22,28 @@ private[recover] final class PageValues(
   private val reader = new ColumnReaderImpl(descriptor, new OnePage, PageValues.Nowhere, writer)
   private val most = descriptor.getMaxDefinitionLevel
 
+  private var left = page.getValueCount
+
+  def hasNext: Boolean = left > 0
+
   /**
-   * Decodes each value, and calls `each` when it is the reader's current one.
+   * Decodes the next value, and calls `each` when it is the reader's current one.
    *
    * @throws org.apache.parquet.io.ParquetDecodingException if a level is above what the schema allows
    */
-  def foreach(each: ColumnReader => Unit): Unit =
-    (0 until page.getValueCount).foreach { _ =>
-      if (
-        reader.getCurrentDefinitionLevel > most ||
-        reader.getCurrentRepetitionLevel > descriptor.getMaxRepetitionLevel
-      ) throw new ParquetDecodingException("a level is above the highest of its column")
-      if (reader.getCurrentDefinitionLevel == most) reader.writeCurrentValueToConverter()
-      each(reader)
-      reader.consume()
-    }
+  def next(each: ColumnReader => Unit): Unit = {
+    if (
+      reader.getCurrentDefinitionLevel > most ||
+      reader.getCurrentRepetitionLevel > descriptor.getMaxRepetitionLevel
+    ) throw new ParquetDecodingException("a level is above the highest of its column")
+    if (reader.getCurrentDefinitionLevel == most) reader.writeCurrentValueToConverter()
+    each(reader)
+    reader.consume()
+    left -= 1
+  }
+
+  /** As [[next]], for all that are left. */
+  def foreach(each: ColumnReader => Unit): Unit = while (hasNext) next(each)
 
   private final class OnePage extends PageReader {
     private var isRead = false

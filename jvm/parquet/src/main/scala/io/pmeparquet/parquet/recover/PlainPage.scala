@@ -30,6 +30,9 @@ private[recover] final class PlainPage(descriptor: ColumnDescriptor) {
 
   def isEmpty: Boolean = count == 0
 
+  /** How many bytes its values take. */
+  def size: Long = values.getBufferedSize
+
   /** The current value of a reader, or its levels. */
   def add(reader: ColumnReader): Unit = {
     val level = reader.getCurrentDefinitionLevel

@@ -30,7 +30,7 @@ private[recover] final class RecoveredPages(
   /** A required cell has as many bytes as its type, and a page of them must not take much. */
   private val gapRows =
     if (descriptor.getMaxDefinitionLevel > 0) GapRows
-    else (GapBytes / descriptor.getPrimitiveType.getTypeLength.max(16)).max(1).min(GapRows)
+    else (PageBytes / descriptor.getPrimitiveType.getTypeLength.max(16)).max(1).min(GapRows)
 
   private val parts: Iterator[Part] = {
     val all = mutable.ArrayBuffer.empty[Part]
@@ -63,31 +63,40 @@ private[recover] final class RecoveredPages(
     if (isFlat) sound.map(_.readDictionaryPage()).orNull else null
 
   override def readPage(): DataPage =
-    (if (parts.hasNext) parts.next() else Gap(1)) match {
-      case Gap(rows) =>
-        val made = new PlainPage(descriptor)
-        (0 until rows).foreach(_ => made.addLost())
-        made.result()
-      case Sound(_) if isFlat => sound.get.readPage()
-      case Sound(page) =>
-        val made = kept(page)
-        // There is none if only values of a lost row go on in it.
-        if (made.isEmpty) readPage() else made.result()
-    }
+    if (opened.exists(_.values.hasNext)) opened.get.page()
+    else
+      (if (parts.hasNext) parts.next() else Gap(1)) match {
+        case Gap(rows) =>
+          val made = new PlainPage(descriptor)
+          (0 until rows).foreach(_ => made.addLost())
+          made.result()
+        case Sound(_) if isFlat => sound.get.readPage()
+        case Sound(page) =>
+          opened = Some(new Opened(page))
+          opened.get.page()
+      }
 
-  /** The values of the page's rows, or NULL for those that are lost. */
-  private def kept(page: SoundPage): PlainPage = {
-    val made = new PlainPage(descriptor)
-    var row = page.first - 1
-    val found = column.chunk.get
-    val places = ChunkRecovery.places(input, found, page.found)
-    ChunkRecovery.values(input, found, places, writer).foreach { reader =>
-      val begins = reader.getCurrentRepetitionLevel == 0
-      if (begins) row += 1
-      if (row >= 0 && !lost.get(row)) made.add(reader)
-      else if (begins) made.addLost()
+  /** A page of a repeated column, of which a part has been made into pages. */
+  private var opened: Option[Opened] = None
+
+  private final class Opened(page: SoundPage) {
+    private val found = column.chunk.get
+    private var row = page.first - 1
+    val values: PageValues =
+      ChunkRecovery.values(input, found, ChunkRecovery.places(input, found, page.found), writer)
+
+    /** The next values, or NULL for rows that are lost. A few bytes that name long words become several pages. */
+    def page(): DataPage = {
+      val made = new PlainPage(descriptor)
+      while (values.hasNext && made.size < PageBytes) values.next { reader =>
+        val begins = reader.getCurrentRepetitionLevel == 0
+        if (begins) row += 1
+        if (row >= 0 && !lost.get(row)) made.add(reader)
+        else if (begins) made.addLost()
+      }
+      // There is none if only values of a lost row go on in it.
+      if (made.isEmpty) readPage() else made.result()
     }
-    made
   }
 }
 
@@ -101,5 +110,5 @@ private object RecoveredPages {
   /** As many rows as a page has by parquet-java's default. */
   val GapRows = 20000
 
-  val GapBytes: Int = 1 << 20
+  val PageBytes: Int = 1 << 20
 }
