@@ -11,7 +11,7 @@ import scala.collection.mutable
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker}
+import org.apache.hadoop.fs.{ChecksumException, FSDataInputStream, FSInputChecker}
 
 import io.pmeparquet.PmeErrors
 
@@ -28,6 +28,7 @@ private[parquet] final class FileBytes(
 ) extends Closeable {
   private var known = before
   private var stream: FSDataInputStream = _
+  private var isUnchecked = false
 
   /** Reads a range now, to answer later requests for parts of it. */
   def keep(range: Range): Unit = known = Some(read(range))
@@ -105,6 +106,11 @@ private[parquet] final class FileBytes(
   private def whole[A](range: Range)(read: => A): A =
     try read
     catch {
+      case _: ChecksumException if !file.isChecked && !isUnchecked =>
+        stream.close()
+        stream = file.openUnchecked(conf)
+        isUnchecked = true
+        whole(range)(read)
       case cut: EOFException =>
         val there = FileVersion.of(file.path, conf).length
         if (there < range.end) throw PmeErrors.damaged(file.path.toString, "the data ends too early", cut)

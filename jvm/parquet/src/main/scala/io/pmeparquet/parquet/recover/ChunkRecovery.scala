@@ -4,7 +4,6 @@ import java.util.BitSet
 
 import scala.collection.mutable
 
-import org.apache.hadoop.fs.ChecksumException
 import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.internal.column.columnindex.OffsetIndex
 import org.apache.parquet.VersionParser.ParsedVersion
@@ -111,9 +110,6 @@ private[recover] final class ChunkRecovery(
     } catch {
       case failed: PmeException if !PmeException.isOfCancelled(failed) =>
         undecoded(page.number, failed)
-        None
-      case bad: ChecksumException =>
-        undecoded(page.number, PmeErrors.damaged(found.name, "a checksum of the file system does not match", bad))
         None
     }
 

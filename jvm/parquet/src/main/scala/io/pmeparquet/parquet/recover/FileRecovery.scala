@@ -48,7 +48,7 @@ final class FileRecovery(
    * @throws java.io.IOException if storage fails, which says nothing of the file
    */
   def open(listed: ListedFile, conf: Configuration, goOn: () => Unit): RecoveredFile =
-    open(listed.version, conf, goOn)
+    open(listed.version.unchecked, conf, goOn)
 
   /**
    * Schema, key-value metadata and writer.
@@ -56,7 +56,7 @@ final class FileRecovery(
    * @throws io.pmeparquet.PmeException if the footer does not open
    */
   def metadata(listed: ListedFile, conf: Configuration): FileMetaData =
-    opened(listed.version, conf, scope.counters).fileMetaData
+    opened(listed.version.unchecked, conf, scope.counters).fileMetaData
 
   private def opened(version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile = {
     seal.foreach(_.requireLength(version.path, version.length))

@@ -73,17 +73,13 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     val honest = Files.readAllBytes(local(file))
     def scope = reader(use, "clearLevels" -> "allow")
     val all = back(scope, file)
-    val wrong = (4 until honest.length / 2).flatMap { at =>
+    val wrong = (4 until honest.length / 2 by 5).flatMap { at =>
       Files.write(local(file), honest.updated(at, (honest(at) ^ 1).toByte))
       try
         back(scope, file)._1.zipWithIndex.collectFirst {
           case (row, id) if row.exists { case (field, value) => expected(id)(field) != value } => s"byte $at, row $id: $row"
         }
-      catch {
-        case _: PmeException => None
-        // A level above the greatest: see A9.
-        case _: IndexOutOfBoundsException => None
-      }
+      catch { case _: PmeException => None }
     }
     assertEquals(wrong.take(3).toList, Nil, s"${wrong.size} bytes; sound: ${all._2}")
   }

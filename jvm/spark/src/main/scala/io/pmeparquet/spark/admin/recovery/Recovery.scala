@@ -20,12 +20,12 @@ import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFac
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.SerializableConfiguration
-import org.apache.spark.TaskContext
+import org.apache.spark.{SparkException, TaskContext}
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.recover.{FileRecovery, LostRows, RecoveredFile}
-import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, StagedTable}
+import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, OwnFiles, StagedTable}
 import io.pmeparquet.snapshot.SnapshotDirectory
 import io.pmeparquet.spark.admin.job._
 import io.pmeparquet.spark.admin.seal.SealedGuard
@@ -40,7 +40,8 @@ import io.pmeparquet.spark.snapshot.SealState
  *   Recovery.recover(spark, "damaged", "whole", readOptions, writeOptions, lost = "rows", unauthenticated = false, like = null)
  * }}}
  * A value comes back only if its page opens under its key, for its place in its file (Parquet's specification of
- * encryption, §4.4). The source does not change. The target must not exist; it appears when all of it is written, unless nothing comes back.
+ * encryption, §4.4). The source does not change. The target must not exist; it
+ * appears when all of it is written, unless nothing comes back.
  * ''Driver only.''
  */
 object Recovery {
@@ -176,14 +177,16 @@ private final class RecoveryRun(
       file -> DataType.fromJson(json).asInstanceOf[StructType]
     }
     if (open.isEmpty) throw nothingOpens(ofSeal ++ unread)
-    val done = written(open.map(_._1), merged(open.map(_._2)))
+    val (schema, others) = merged(open)
+    val done = written(open.map(_._1).filterNot(file => others.exists(_.file == file.path)), schema)
+    val lost = (ofSeal ++ unread ++ others ++ done.lost).sortBy(_.file)
     new RecoveredTable(
-      Recovery.results.frame(session, (ofSeal ++ unread ++ done.lost).sortBy(_.file)),
+      Recovery.results.frame(session, lost),
       done.files,
       done.rows,
       done.rowsLeftOut,
       done.rowsWithLoss,
-      (ofSeal ++ unread ++ done.lost).filter(_.rows.isEmpty).map(_.file).distinct.size.toLong
+      lost.filter(_.rows.isEmpty).map(_.file).distinct.size.toLong
     )
   }
 
@@ -199,7 +202,7 @@ private final class RecoveryRun(
       val fs = path.getFileSystem(conf)
       val there = Iterator.iterate(path)(_.getParent).takeWhile(_ != null).find(fs.exists(_)).get
       val below = path.toUri.getPath.stripPrefix(there.toUri.getPath).stripPrefix("/")
-      val real = fs.resolvePath(there)
+      val real = fs.makeQualified(OwnFiles.resolved(there, conf))
       if (below.isEmpty) real else new Path(real, below)
     }
     val table = resolved(TableFiles.tableOf(from, readConf), readConf)
@@ -251,13 +254,34 @@ private final class RecoveryRun(
     PmeException.named(first.condition, first.message).getOrElse(new java.io.IOException(first.message))
   }
 
-  /** All columns may be NULL from now on. */
-  private def merged(schemas: Seq[StructType]): StructType = {
-    val schema = SchemaInference.merged(session, schemas)
+  /** The schema of the files, whose columns may all be NULL from now on, and the files that do not fit most others. */
+  private def merged(files: Seq[(ListedFile, StructType)]): (StructType, Seq[LostPart]) = {
+    def merge(schemas: Seq[StructType]) = SchemaInference.merged(session, schemas)
+    val bySchema = files.groupBy(_._2).toSeq.sortBy { case (_, same) => (-same.size, same.head._1.path) }
+    val misfits = mutable.ListBuffer.empty[LostPart]
+    bySchema.map(_._1).reduce { (most, next) =>
+      try merge(Seq(most, next))
+      catch {
+        case other: SparkException =>
+          misfits ++= files.collect { case (file, `next`) => doesNotFit(file, other) }
+          most
+      }
+    }
+    val schema = merge(files.filterNot { case (file, _) => misfits.exists(_.file == file.path) }.map(_._2))
     val columns = schema.fields.map(_.copy(nullable = true))
     val names = columns.map(_.name.toLowerCase(Locale.ROOT))
     if (keepsRows && names.contains(Recovery.LostColumns)) throw hasLostColumns
-    StructType(columns)
+    (StructType(columns), misfits.toList)
+  }
+
+  private def doesNotFit(file: ListedFile, why: SparkException) = {
+    val refused = PmeErrors.unsupported(
+      file.path,
+      "recovering this file with the table's others",
+      s"its columns have other types (${why.getMessage.linesIterator.next()})",
+      "Recover it by itself."
+    )
+    LostPart(file.path, None, refused.condition.name, refused.problem)
   }
 
   private def written(files: Seq[ListedFile], schema: StructType): RecoveredPart = {
