@@ -9,7 +9,9 @@ from pme_parquet._arguments import joined, options_of
 from pme_parquet._audience import Words
 from pme_parquet._display.words import number
 from pme_parquet._encryption import Encryption, encryption_of
-from pme_parquet._operations.operation import Operation
+from pme_parquet._operations.migration import of_target
+from pme_parquet._operations.operation import Operation, result_of
+from pme_parquet._operations.sealing import Sealed, own_options
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Recovered:
             other files had.
         rows_with_loss: number of rows of the target that have lost a value; always 0 with `lost="rows"`.
         lost_files: number of files of which nothing came back.
+        sealed: the version that sealed the target; None without `seal`.
     """
 
     files: int
@@ -47,6 +50,7 @@ class Recovered:
     rows_left_out: int
     rows_with_loss: int
     lost_files: int
+    sealed: Sealed | None = None
 
     def __str__(self) -> str:
         parts = [f"{number(self.files, 'file')}, {number(self.rows, 'row')} came back"]
@@ -69,6 +73,8 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
     lost: Literal["rows", "cells"],
     unauthenticated: bool = False,
     like: PathLike | None = None,
+    seal: bool = False,
+    signing: str | None = None,
     options: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> LostParts:
@@ -80,8 +86,7 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
     `like` names another file. Where a file has no offset index (PyArrow writes none unless asked), pages between two
     damaged ones are lost as well.
 
-    The source does not change. Each file becomes one file in the same partition. Seal the target with `pme.seal` when
-    you have looked at the list.
+    The source does not change. Each file becomes one file in the same partition.
 
     Example:
         lost = pme.recover(spark, "/data/people", "/data/people-sound", enc, lost="rows")
@@ -112,6 +117,9 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
             it, files whose footers do not open come back by their pages: names and types are those of this file, which
             nothing proves. Columns with keys of their own come back if `like` names their keys as well: with key
             material in files of its own, or direct keys.
+        seal: whether to seal the target at the end (`pme.seal`), if anything came back. The version says which table it
+            was recovered from. If the call stops after the target has appeared, seal the target with `pme.seal`.
+        signing: the key to sign the seal with; only with `seal`.
         options: options for reading the source.
         progress: whether to show progress; by default on a terminal and in a notebook.
 
@@ -121,6 +129,9 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
     """
     if lost not in ("rows", "cells"):
         message = f"{_WHERE}: lost cannot be {lost!r}. Give 'rows', to leave out rows, or 'cells', to keep them."
+        raise BadOptionError(message)
+    if signing is not None and not seal:
+        message = f"{_WHERE}: signing names a key, and seal is not set. Set seal=True, or remove signing."
         raise BadOptionError(message)
     writing = encryption_of(enc, _WHERE).options()
     own = enc._kms_options() if kms is None else _keys_of(kms)  # noqa: SLF001 ours
@@ -134,17 +145,13 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
         lost,
         bool(unauthenticated),
         None if like is None else run.path(like),
+        of_target(writing) | own_options(_WHERE, signing) if seal else None,
         progress=progress,
         interrupted=_NO_TARGET,
     )
     parts = cast("LostParts", run.frame(done.lost()))
-    parts.recovered = Recovered(
-        int(done.files()),
-        int(done.rows()),
-        int(done.rowsLeftOut()),
-        int(done.rowsWithLoss()),
-        int(done.lostFiles()),
-    )
+    version = done.sealedAs()
+    parts.recovered = result_of(Recovered, done, sealed=None if version is None else result_of(Sealed, version))
     return parts
 
 

@@ -28,7 +28,7 @@ import io.pmeparquet.parquet.recover.{FileRecovery, LostRows, RecoveredFile}
 import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, OwnFiles, StagedTable}
 import io.pmeparquet.snapshot.SnapshotDirectory
 import io.pmeparquet.spark.admin.job._
-import io.pmeparquet.spark.admin.seal.SealedGuard
+import io.pmeparquet.spark.admin.seal.{SealResult, SealedGuard, SealingJob}
 import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.read.{EncryptedFileFormat, SchemaInference}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
@@ -37,7 +37,8 @@ import io.pmeparquet.spark.snapshot.SealState
 /**
  * Writes what is sound in a damaged table as a new table: `pme.recover`. In Scala
  * {{{
- *   Recovery.recover(spark, "damaged", "whole", readOptions, writeOptions, lost = "rows", unauthenticated = false, like = null)
+ *   Recovery.recover(
+ *     spark, "damaged", "whole", readOptions, writeOptions, lost = "rows", unauthenticated = false, like = null, sealing = null)
  * }}}
  * A value comes back only if its page opens under its key, for its place in its file (Parquet's specification of
  * encryption, §4.4). The source does not change. The target must not exist; it
@@ -53,6 +54,8 @@ object Recovery {
    *   columns' names in the column [[LostColumns]]
    * @param unauthenticated whether values count that no tag covers
    * @param like a file with the same columns as those whose footers do not open, or null
+   * @param sealing options to seal the target with, as of [[Sealing.seal]], or null. Its manifest says what it was
+   *   recovered from. A failure to seal leaves the target, without a seal
    */
   def recover(
       session: SparkSession,
@@ -62,7 +65,8 @@ object Recovery {
       writeOptions: java.util.Map[String, String],
       lost: String,
       unauthenticated: Boolean,
-      like: String
+      like: String,
+      sealing: java.util.Map[String, String]
   ): RecoveredTable = Progress.unwatching(PmeSparkException.translated {
     val keepsRows = lost match {
       case "rows" => false
@@ -70,7 +74,8 @@ object Recovery {
       case other => throw PmeErrors.badOption("lost", other, "rows or cells")
     }
     val (read, write) = (readOptions.asScala.toMap, writeOptions.asScala.toMap)
-    new RecoveryRun(session, source, target, read, write, keepsRows, unauthenticated, Option(like)).run()
+    val seal = Option(sealing).map(_.asScala.toMap)
+    new RecoveryRun(session, source, target, read, write, keepsRows, unauthenticated, Option(like), seal).run()
   })
 
   /** The column that a recovery of cells adds: the columns whose values a row has lost; NULL if it has lost none. */
@@ -96,6 +101,7 @@ object Recovery {
  * @param rowsLeftOut how many rows of files that open are not in it
  * @param rowsWithLoss how many rows of it have lost a value
  * @param lostFiles how many files nothing came back of
+ * @param sealedAs the target's first version, or null if it was not asked for
  */
 final class RecoveredTable(
     val lost: DataFrame,
@@ -103,7 +109,8 @@ final class RecoveredTable(
     val rows: Long,
     val rowsLeftOut: Long,
     val rowsWithLoss: Long,
-    val lostFiles: Long
+    val lostFiles: Long,
+    val sealedAs: SealResult
 )
 
 /**
@@ -144,7 +151,8 @@ private final class RecoveryRun(
     writeOptions: Map[String, String],
     keepsRows: Boolean,
     unauthenticated: Boolean,
-    like: Option[String]
+    like: Option[String],
+    sealing: Option[Map[String, String]]
 ) {
   private val reading = ResolvedOptions.ofFrame(session, readOptions)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
@@ -180,13 +188,17 @@ private final class RecoveryRun(
     val (schema, others) = merged(open)
     val done = written(open.map(_._1).filterNot(file => others.exists(_.file == file.path)), schema)
     val lost = (ofSeal ++ unread ++ others ++ done.lost).sortBy(_.file)
+    val sealedAs = sealing.filter(_ => done.files > 0).map { options =>
+      new SealingJob(ResolvedOptions.ofFrame(session, options), to.toString).sealRecovered(from, done.files)
+    }
     new RecoveredTable(
       Recovery.results.frame(session, lost),
       done.files,
       done.rows,
       done.rowsLeftOut,
       done.rowsWithLoss,
-      lost.filter(_.rows.isEmpty).map(_.file).distinct.size.toLong
+      lost.filter(_.rows.isEmpty).map(_.file).distinct.size.toLong,
+      sealedAs.orNull
     )
   }
 
@@ -214,7 +226,7 @@ private final class RecoveryRun(
         "Name another directory."
       )
     if (writeOptions.keys.exists(_.equalsIgnoreCase(PmeOptions.Snapshot.name)))
-      throw PmeErrors.badOption(PmeOptions.Snapshot.name, "", "no value here: seal the new table afterwards")
+      throw PmeErrors.badOption(PmeOptions.Snapshot.name, "", "no value here: ask for a seal of the new table")
     StagedTable.requireFree(to, writeConf)
   }
 

@@ -73,6 +73,17 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
     sealedWith(new ConfirmedChanges(expect), indexes, areNamed = indexes.isDefined, mayChangeKey = true)
   }
 
+  /**
+   * Seals a new table that a recovery has written.
+   *
+   * @param source of which table it is what came back; the manifest says so
+   * @param files how many it has written
+   */
+  def sealRecovered(source: Path, files: Long): SealResult = {
+    requireWhole()
+    sealedWith(new ConfirmedChanges(Some(files.toString)), writer = s"${SealingJob.writer}, recovered from $source")
+  }
+
   /** What [[run]] would seal beyond what the version before lists; nothing is sealed. */
   def review(): SealedDifferences = {
     requireWhole()
@@ -244,12 +255,14 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
    * @param asked the indexes of the version; none: those of the version before
    * @param areNamed whether the caller named them, and not the manifest of the version before
    * @param mayChangeKey whether another key may sign than that of the version before
+   * @param writer what the manifest says of who made it
    */
   private def sealedWith(
       rule: SealRule,
       asked: Option[Seq[WantedSummary]] = None,
       areNamed: Boolean = false,
-      mayChangeKey: Boolean = false
+      mayChangeKey: Boolean = false,
+      writer: String = SealingJob.writer
   ): SealResult = {
     // Before all files are opened.
     directory.requirePublishing()
@@ -279,7 +292,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
           contents.policy,
           partitions,
           contents.indexes,
-          SealingJob.writer,
+          writer,
           contents.summaries(summaries, contentOf)
         )
     SessionSnapshots.of(session).seen.made(directory, version)

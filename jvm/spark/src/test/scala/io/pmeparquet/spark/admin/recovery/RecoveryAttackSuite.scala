@@ -42,7 +42,7 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
       from: String = target,
       to: String = whole
   ): RecoveredTable =
-    Recovery.recover(spark, from, to, read.asJava, write.asJava, lost, unauthenticated, null)
+    Recovery.recover(spark, from, to, read.asJava, write.asJava, lost, unauthenticated, null, null)
 
   private def back(options: Map[String, String] = keys): Seq[Row] =
     reader(options).load(whole).orderBy("id").collect().toSeq

@@ -9,7 +9,7 @@ import scala.util.Random
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.pmeparquet.spark.SparkSuite
-import io.pmeparquet.Condition.BadOption
+import io.pmeparquet.Condition.{BadOption, SnapshotMismatch}
 
 /** `Recovery` writes what opens of a damaged table, says what does not, and leaves the source as it is. */
 class RecoverySuite extends SparkSuite {
@@ -43,9 +43,19 @@ class RecoverySuite extends SparkSuite {
       lost: String,
       read: Map[String, String] = keys,
       unauthenticated: Boolean = false,
-      like: Option[String] = None
-  ): RecoveredTable =
-    Recovery.recover(spark, target, whole, read.asJava, keys.asJava, lost, unauthenticated, like.orNull)
+      like: Option[String] = None,
+      sealing: Option[Map[String, String]] = None
+  ): RecoveredTable = Recovery.recover(
+    spark,
+    target,
+    whole,
+    read.asJava,
+    keys.asJava,
+    lost,
+    unauthenticated,
+    like.orNull,
+    sealing.map(_.asJava).orNull
+  )
 
   private def back(options: Map[String, String] = keys): Seq[Row] =
     reader(options).load(whole).orderBy("id").collect().toSeq
@@ -170,12 +180,24 @@ class RecoverySuite extends SparkSuite {
     assertEquals(lost, Seq(planted, gone).map(file => s"file:$file" -> "PME_SNAPSHOT_MISMATCH").toMap)
   }
 
+  test("the new table is sealed only if that is asked for, and its seal says what it was recovered from") {
+    damaged()
+    flip(files.head, ends(files.head).head)
+    val done = recover("rows", sealing = Some(kms))
+    assertEquals((done.sealedAs.version, done.sealedAs.files), (1L, done.files))
+    val manifest = Files.readString(directory.resolve("whole/_pme_snapshots/snapshot-0000000001.json"))
+    assert(manifest.contains(s", recovered from file:$target\""), manifest)
+    assertEquals(back(keys + ("snapshot" -> "require")).size.toLong, done.rows)
+    Files.delete(files(whole).filterNot(_.toString.contains("_pme_snapshots")).head)
+    refused(SnapshotMismatch, "is missing")(back())
+  }
+
   test("the caller says what to do with rows, and the target is new and elsewhere") {
     damaged()
     refused(BadOption, "lost")(recover("some"))
     for (path <- Seq(target, s"$target/place=here/new", directory.toString))
       refused(BadOption, path) {
-        Recovery.recover(spark, target, path, keys.asJava, keys.asJava, "rows", unauthenticated = false, like = null)
+        Recovery.recover(spark, target, path, keys.asJava, keys.asJava, "rows", unauthenticated = false, null, null)
       }
     assert(!Files.exists(directory.resolve("whole")))
   }
