@@ -139,6 +139,8 @@ def recover(call: Call, source_option: SourceOptions = None) -> Answer:
         lost = [row.asDict() for row in found.collect()]
     groups = by_cause(Grouped(one["condition"], one["file"], one["message"], one["column"]) for one in lost)
     sealed = found.recovered.sealed
-    text = "\n".join([f"{call['target']}: {found.recovered}", *groups, *([] if sealed is None else [printable_lines(sealed)])])
+    text = "\n".join(
+        [f"{call['target']}: {found.recovered}", *groups, *([] if sealed is None else [printable_lines(sealed)])]
+    )
     document = {"target": call["target"]} | asdict(found.recovered) | {"lost": lost}
     return Answer(text, document, of_findings(one["condition"] for one in lost))

@@ -41,7 +41,7 @@ class Recovered:
         rows_left_out: number of rows that the target lacks, of files whose footers open. Nobody knows how many rows
             other files had.
         rows_with_loss: number of rows of the target that have lost a value; always 0 with `lost="rows"`.
-        lost_files: number of files of which nothing came back.
+        lost_files: number of files that gave nothing.
         sealed: the version that sealed the target; None without `seal`.
     """
 

@@ -12,6 +12,7 @@ import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.bytes.Range
 import io.pmeparquet.parquet.chunk.{Chunk, Dictionaries, OpenedHeader, PagePlace}
 import io.pmeparquet.parquet.file.ColumnPages
+import io.pmeparquet.parquet.verify.FoundParts
 
 /**
  * A page that opens.
@@ -40,6 +41,21 @@ private[recover] final class FoundChunk(val chunk: Chunk) {
   }
 }
 
+/** Keeps what a walk finds, by row group and leaf. */
+private[recover] final class Found(override val wantsPlaintext: Boolean) extends FoundParts {
+  private val chunks = mutable.Map.empty[(Int, Int), FoundChunk]
+
+  def of(group: Int, ordinal: Int): Option[FoundChunk] = chunks.get((group, ordinal))
+
+  override def chunk(group: Int, chunk: Chunk): Unit = chunks((group, chunk.ordinal)) = new FoundChunk(chunk)
+
+  override def header(group: Int, chunk: Chunk, number: Int, page: OpenedHeader): Unit =
+    chunks((group, chunk.ordinal)).values(number) = page.values
+
+  override def page(group: Int, chunk: Chunk, number: Option[Int], page: OpenedHeader, length: Int): Unit =
+    chunks((group, chunk.ordinal)).add(number, page, length)
+}
+
 /**
  * A page whose rows are known.
  *
@@ -66,7 +82,7 @@ private[recover] final class SoundChunk(
  * Pages between two such places are lost, because nothing shows which rows they hold. For one thread.
  *
  * @param offsets the chunk's offset index, if it has one that opens
- * @param undecoded told of pages that open and that do not decode, or whose rows contradict the index
+ * @param undecoded gets the pages that open and do not decode, or whose rows contradict the index
  */
 private[recover] final class ChunkRecovery(
     input: ColumnPages,

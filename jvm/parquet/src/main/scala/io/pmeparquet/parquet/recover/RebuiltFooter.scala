@@ -17,8 +17,8 @@ import io.pmeparquet.parquet.file.{FileCrypto, OpenFile}
 
 /**
  * Makes the footer of a file whose own does not open, from the headers of its pages and from the footer of another file
- * with the same columns. The tag of a header says of which column and row group it is, and that it is the first of its
- * chunk (specification §4.4), so chunks are found where they begin. Nothing in a tag says what a column is called: names
+ * with the same columns. The tag of a header holds the ordinals of its column and row group, and that it is the first of
+ * its chunk (specification §4.4), so chunks are found where they begin. Nothing in a tag says what a column is called: names
  * and types are those of the other file. For one thread.
  *
  * @param like the other file

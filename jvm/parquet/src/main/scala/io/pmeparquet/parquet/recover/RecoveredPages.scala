@@ -55,7 +55,7 @@ private[recover] final class RecoveredPages(
     input.some(found.chunk, dictionary, places, found.dictionaries)
   }
 
-  // How many values a repeated column has is not known before its pages are read. A reader that is not told looks for a
+  // How many values a repeated column has is not known before its pages are read. Without a number, a reader looks for a
   // value behind the last row's, and finds the beginning of another row.
   override def getTotalValueCount: Long = if (isFlat) rowCount.toLong else Long.MaxValue
 
@@ -76,7 +76,7 @@ private[recover] final class RecoveredPages(
           opened.get.page()
       }
 
-  /** A page of a repeated column, of which a part has been made into pages. */
+  /** A page of a repeated column that has become pages in part. */
   private var opened: Option[Opened] = None
 
   private final class Opened(page: SoundPage) {

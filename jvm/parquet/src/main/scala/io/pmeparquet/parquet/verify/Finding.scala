@@ -187,7 +187,7 @@ object Sample {
  *
  * @param sample the pages to open
  * @param goOn called often; throws if the work is no longer wanted
- * @param found told of what opens
+ * @param found gets what opens
  */
 private[parquet] final class Examined(
     val file: OpenFile,
@@ -201,7 +201,7 @@ private[parquet] final class Examined(
   def name: String = file.version.path.toString
 }
 
-/** Told of the parts of a file that open, in their order. For one thread. */
+/** Gets the parts of a file that open, in their order. For one thread. */
 private[parquet] trait FoundParts {
 
   /** Whether it wants the chunks without a key as well. */

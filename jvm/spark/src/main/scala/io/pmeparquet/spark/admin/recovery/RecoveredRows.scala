@@ -105,7 +105,7 @@ private[recovery] object RecoveredRows {
       options: Map[String, String],
       schema: StructType
   ): RecoveredRows = {
-    // It tells Spark's read support which columns are wanted, and how.
+    // It sets which columns Spark's read support returns, and how.
     new ParquetFileFormat().buildReaderWithPartitionValues(
       session,
       schema,

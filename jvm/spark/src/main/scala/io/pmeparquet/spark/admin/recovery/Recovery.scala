@@ -125,7 +125,7 @@ private[recovery] final case class LostPart(
     message: String
 )
 
-/** What came of one file. ''Crosses the wire.'' */
+/** What one file has given. ''Crosses the wire.'' */
 private final case class RecoveredPart(
     files: Long,
     rows: Long,

@@ -76,7 +76,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
   /**
    * Seals a new table that a recovery has written.
    *
-   * @param source of which table it is what came back; the manifest says so
+   * @param source the table that it was recovered from; the manifest names it
    * @param files how many it has written
    */
   def sealRecovered(source: Path, files: Long): SealResult = {

@@ -117,7 +117,7 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
   }
 
   for (key <- Seq("denied", "down"))
-    test(s"B4: a target that cannot be written is an error and no loss: $key") {
+    test(s"B04: a target that cannot be written is an error and no loss: $key") {
       put(people, "p=1")
       val done = Try(recover("rows", write = kms + ("footerKey" -> key)))
       assert(done.isFailure, said(done.get))
