@@ -134,8 +134,10 @@ private[parquet] final class AllPages(segment: Segment) extends PagePlaces {
 }
 
 /** Some pages of a chunk, at places that are known. */
-private[parquet] final class SomePages(override val dictionary: Option[PagePlace], places: Iterator[PagePlace])
-    extends PagePlaces {
+private[parquet] final class SomePages(
+    override val dictionary: Option[PagePlace],
+    places: Iterator[PagePlace]
+) extends PagePlaces {
   override def areAll: Boolean = false
   override def next(): Option[PagePlace] = if (places.hasNext) Some(places.next()) else None
   override def passed(place: PagePlace, end: Int): Unit = ()

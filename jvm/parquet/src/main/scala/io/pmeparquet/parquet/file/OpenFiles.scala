@@ -224,7 +224,9 @@ private final class FooterProof(file: OpenFile, bytes: FileBytes, counters: Read
           try opens(column)
           catch { case failed: PmeException if mayBeDamaged && OfDamage(failed.condition) => false }
         }
-      proves(withFooterKey = true)(opensPage(group, _)) || proves(withFooterKey = false)(opensMetadata(group, _))
+      proves(withFooterKey = true)(opensPage(group, _)) || proves(withFooterKey = false)(
+        opensMetadata(group, _)
+      )
     }
     if (groups.nonEmpty && !shown) throw PmeErrors.unprovenPrefix(file.version.path.toString)
   }

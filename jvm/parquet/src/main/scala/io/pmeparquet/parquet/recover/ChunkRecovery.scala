@@ -131,7 +131,8 @@ private[recover] final class ChunkRecovery(
 
   private def indexed(decoded: IndexedSeq[Decoded], index: OffsetIndex): IndexedSeq[SoundPage] =
     decoded.flatMap { case Decoded(page, rows, isWhole) =>
-      val fits = page.number < index.getPageCount && index.getOffset(page.number) == page.range.offset && isWhole
+      val fits =
+        page.number < index.getPageCount && index.getOffset(page.number) == page.range.offset && isWhole
       val first = if (fits) index.getFirstRowIndex(page.number) else 0L
       if (fits && index.getLastRowIndex(page.number, chunk.rowCount) - first + 1 == rows)
         Some(SoundPage(page, first.toInt, rows))
@@ -146,7 +147,8 @@ private[recover] final class ChunkRecovery(
 
   private def counted(decoded: IndexedSeq[Decoded]): IndexedSeq[SoundPage] = {
     val byNumber = decoded.map(one => one.page.number -> one).toMap
-    val last = decoded.lastOption.filter(_.page.range.end == chunk.meta.getStartingPos + chunk.meta.getTotalSize)
+    val last =
+      decoded.lastOption.filter(_.page.range.end == chunk.meta.getStartingPos + chunk.meta.getTotalSize)
     val (before, stopped, seen) = forward(byNumber)
     if (stopped && seen == rowCount) before
     else before ++ last.fold(IndexedSeq.empty[SoundPage])(end => backward(byNumber, end.page.number, seen))
@@ -183,7 +185,8 @@ private[recover] final class ChunkRecovery(
   }
 
   private def isInOrder(pages: IndexedSeq[SoundPage]): Boolean = {
-    val ends = pages.scanLeft(0)((end, page) => if (page.first < end) Int.MaxValue else page.first + page.rows)
+    val ends =
+      pages.scanLeft(0)((end, page) => if (page.first < end) Int.MaxValue else page.first + page.rows)
     ends.last <= rowCount
   }
 

@@ -1,11 +1,11 @@
 package io.pmeparquet.parquet.recover
 
-import org.apache.parquet.VersionParser
 import org.apache.parquet.column.{ColumnDescriptor, ColumnReader}
 import org.apache.parquet.column.impl.ColumnReaderImpl
 import org.apache.parquet.column.page.{DataPage, DictionaryPage, PageReader}
 import org.apache.parquet.io.api.{Binary, PrimitiveConverter}
 import org.apache.parquet.io.ParquetDecodingException
+import org.apache.parquet.VersionParser
 import org.apache.parquet.VersionParser.ParsedVersion
 
 /**

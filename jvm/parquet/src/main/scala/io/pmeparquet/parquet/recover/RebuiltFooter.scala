@@ -4,8 +4,8 @@ import java.io.ByteArrayInputStream
 import java.util.ArrayList
 
 import scala.annotation.tailrec
-import scala.collection.JavaConverters._
 import scala.collection.mutable
+import scala.collection.JavaConverters._
 
 import org.apache.parquet.format._
 
@@ -35,7 +35,10 @@ private[recover] final class RebuiltFooter(
   private val file = bytes.file.path.toString
   private val leaves = like.leaves
   private val model: RowGroup = like.groups.headOption.getOrElse(
-    throw PmeErrors.damaged(like.version.path.toString, "it has no row group that shows how columns are written")
+    throw PmeErrors.damaged(
+      like.version.path.toString,
+      "it has no row group that shows how columns are written"
+    )
   )
   private def modelOf(column: Int) = model.getColumns.get(column)
 

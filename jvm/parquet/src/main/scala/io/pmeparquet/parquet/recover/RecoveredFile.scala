@@ -42,7 +42,9 @@ final class RecoveredFile private[recover] (
 
   private def group(group: Int): RecoveredGroup = {
     val rows = file.rowCount(group)
-    val columns = file.leaves.zipWithIndex.map { case (leaf, ordinal) => columnOf(group, leaf, ordinal, rows.toInt) }
+    val columns = file.leaves.zipWithIndex.map { case (leaf, ordinal) =>
+      columnOf(group, leaf, ordinal, rows.toInt)
+    }
     val fields = columns.groupBy(_.sound.descriptor.getPath.head).values.filter(_.size > 1)
     val repeated = new RepeatedField(input, file.schema, rows.toInt, writer)
     fields.filter(_.exists(_.sound.descriptor.getMaxRepetitionLevel > 0)).foreach { field =>
@@ -56,7 +58,9 @@ final class RecoveredFile private[recover] (
         val rest = all.clone.asInstanceOf[BitSet]
         rest.andNot(column.sound.lost)
         val other = field.flatMap(_.lost).headOption
-        other.foreach(one => column.lose(rest, one.condition, s"column '${one.column}' of the same field is lost."))
+        other.foreach(one =>
+          column.lose(rest, one.condition, s"column '${one.column}' of the same field is lost.")
+        )
       }
     }
     new RecoveredGroup(input, group, rows.toInt, columns, writer)
@@ -77,9 +81,8 @@ final class RecoveredFile private[recover] (
     val column =
       sound.getOrElse(new SoundChunk(descriptor, None, IndexedSeq.empty, RowSet.all(rows)))
     val lost = RowSet.runs(column.lost).toList.map { case (first, until) =>
-      val (condition, message) = refused.fold(reasons.of(there, column.pages, first))(failed =>
-        failed.condition.name -> failed.problem
-      )
+      val (condition, message) = refused
+        .fold(reasons.of(there, column.pages, first))(failed => failed.condition.name -> failed.problem)
       LostRows(group, leaf.display, first.toLong, (until - first).toLong, condition, message)
     }
     new GroupColumn(group, leaf, column, lost)
@@ -138,7 +141,12 @@ private object Reasons {
 }
 
 /** A leaf column of a row group, and what is lost of it. For one thread. */
-private[recover] final class GroupColumn(group: Int, leaf: LeafColumn, val sound: SoundChunk, first: Seq[LostRows]) {
+private[recover] final class GroupColumn(
+    group: Int,
+    leaf: LeafColumn,
+    val sound: SoundChunk,
+    first: Seq[LostRows]
+) {
   private val all = mutable.ArrayBuffer(first: _*)
 
   def lost: Seq[LostRows] = all.toList
@@ -167,7 +175,9 @@ final class RecoveredGroup private[recover] (
 
   /** The rows that have lost a field of the file's schema. */
   def lostRows(field: String): BitSet = RowSet.union(
-    byField.getOrElse(field, throw new IllegalArgumentException(s"internal error: no $field")).map(_.sound.lost)
+    byField
+      .getOrElse(field, throw new IllegalArgumentException(s"internal error: no $field"))
+      .map(_.sound.lost)
   )
 
   /**

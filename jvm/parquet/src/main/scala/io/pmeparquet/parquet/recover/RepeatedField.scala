@@ -32,7 +32,8 @@ private[recover] final class RepeatedField(
     leaves.zip(leaves.drop(1)).foreach { case (one, two) =>
       val (left, right) = (one.descriptor.getPath, two.descriptor.getPath)
       val shared = left.zip(right).takeWhile { case (a, b) => a == b }.map(_._1)
-      val levels = new Levels(schema.getMaxRepetitionLevel(shared: _*), schema.getMaxDefinitionLevel(shared: _*))
+      val levels =
+        new Levels(schema.getMaxRepetitionLevel(shared: _*), schema.getMaxDefinitionLevel(shared: _*))
       val (first, second) = (sums(one, levels), sums(two, levels))
       (0 until rowCount).foreach(row => if (first(row) != second(row) && !lost.get(row)) rows.set(row))
     }

@@ -8,9 +8,9 @@ import scala.util.Random
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.parquet.example.data.Group
-import org.apache.parquet.example.data.simple.SimpleGroup
 import org.apache.parquet.example.data.simple.convert.GroupRecordConverter
+import org.apache.parquet.example.data.simple.SimpleGroup
+import org.apache.parquet.example.data.Group
 import org.apache.parquet.filter2.compat.FilterCompat
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.io.ColumnIOFactory
@@ -31,6 +31,7 @@ private final case class Back(starts: Seq[Int], cells: Seq[Map[String, String]],
 
 /** What comes back of a damaged file: only what its writer wrote, in its rows, and all that the report does not name. */
 class FileRecoverySuite extends WrittenFilesSuite {
+
   /** A busy machine is no failure. */
   override def munitTimeout: Duration = Duration(10, "min")
 
@@ -110,7 +111,8 @@ class FileRecoverySuite extends WrittenFilesSuite {
       val schema = opened.metadata.getSchema
       val columns = new ColumnIOFactory(opened.metadata.getCreatedBy).getColumnIO(schema)
       val groups = opened.groups.map { group =>
-        val records = columns.getRecordReader(group.pages, new GroupRecordConverter(schema), FilterCompat.NOOP)
+        val records =
+          columns.getRecordReader(group.pages, new GroupRecordConverter(schema), FilterCompat.NOOP)
         val lost = fieldNames(schema).map(field => field -> group.lostRows(field)).toMap
         val rows = (0 until group.rowCount).map { at =>
           val all = fields(records.read())
@@ -130,7 +132,9 @@ class FileRecoverySuite extends WrittenFilesSuite {
       cells.foreach { case (field, value) => assertEquals(value, true_(field), s"$clue, row $at, $field") }
     }
     val reported = back.lost.flatMap { one =>
-      (one.first until one.first + one.count).map(row => (back.starts(one.rowGroup) + row.toInt) -> fieldOf(one.column))
+      (one.first until one.first + one.count).map(row =>
+        (back.starts(one.rowGroup) + row.toInt) -> fieldOf(one.column)
+      )
     }.toSet
     val missing = back.cells.zipWithIndex.flatMap { case (cells, at) =>
       (truth(at).keySet -- cells.keySet).map(at -> _)
@@ -174,29 +178,32 @@ class FileRecoverySuite extends WrittenFilesSuite {
       assert(partly > 10 && none > 0, s"$whole $partly $none")
     }
 
-  directory.test("without an index, pages before the first damage and behind the last one come back") { root =>
-    val file = made(root, keys)(paged)
-    val honest = Files.readAllBytes(local(file))
-    val frames = framesOf(honest)
-    def moduleOf(end: Int) = bent(file, end) {
-      val found = new FileVerification(reader(use), Sample()).of(version(file), conf, () => ()).findings
-      found.head.module.get
-    }
-    val (indexes, pages) = frames.map { case (at, size) => at + size - 1 }.partition(moduleOf(_) == "offset index")
-    val blind = honest.clone
-    indexes.foreach(end => blind(end) = (blind(end) ^ 1).toByte)
-    Files.write(local(file), blind)
-    assertEquals(recovered(reader(use), file).lost, Nil)
-    val counts = for ((one, at) <- pages.zipWithIndex; other <- Seq(one, pages((at + 5) % pages.size))) yield {
-      val bytes = blind.clone
-      bytes(one) = (bytes(one) ^ 1).toByte
-      if (other != one) bytes(other) = (bytes(other) ^ 2).toByte
-      Files.write(local(file), bytes)
-      val back = recovered(reader(use), file)
-      check(back, s"$one and $other")
-      back.lost.map(_.count).sum
-    }
-    assert(counts.exists(lost => lost > 0 && lost <= 18) && counts.distinct.size > 5, counts)
+  directory.test("without an index, pages before the first damage and behind the last one come back") {
+    root =>
+      val file = made(root, keys)(paged)
+      val honest = Files.readAllBytes(local(file))
+      val frames = framesOf(honest)
+      def moduleOf(end: Int) = bent(file, end) {
+        val found = new FileVerification(reader(use), Sample()).of(version(file), conf, () => ()).findings
+        found.head.module.get
+      }
+      val (indexes, pages) =
+        frames.map { case (at, size) => at + size - 1 }.partition(moduleOf(_) == "offset index")
+      val blind = honest.clone
+      indexes.foreach(end => blind(end) = (blind(end) ^ 1).toByte)
+      Files.write(local(file), blind)
+      assertEquals(recovered(reader(use), file).lost, Nil)
+      val counts =
+        for ((one, at) <- pages.zipWithIndex; other <- Seq(one, pages((at + 5) % pages.size))) yield {
+          val bytes = blind.clone
+          bytes(one) = (bytes(one) ^ 1).toByte
+          if (other != one) bytes(other) = (bytes(other) ^ 2).toByte
+          Files.write(local(file), bytes)
+          val back = recovered(reader(use), file)
+          check(back, s"$one and $other")
+          back.lost.map(_.count).sum
+        }
+      assert(counts.exists(lost => lost > 0 && lost <= 18) && counts.distinct.size > 5, counts)
   }
 
   directory.test("a row group that is damaged leaves the others") { root =>
@@ -234,33 +241,40 @@ class FileRecoverySuite extends WrittenFilesSuite {
     assert(kept.distinct.size > 10, kept)
   }
 
-  directory.test("a file without its footer comes back by another file's columns, but for keys that the footer has") {
-    root =>
-      for ((name, options, lost) <- Seq(
-          ("one key", Seq("uniformKey" -> "f"), Set.empty[String]),
-          ("keys of columns", keys, Set("name", "tags.element", "pairs.element.a", "pairs.element.b"))
-        )) {
-        val like = made(Files.createDirectories(root.resolve(s"like $name")), options)(paged)
-        val file = made(Files.createDirectories(root.resolve(name)), options)(paged)
-        val honest = Files.readAllBytes(local(file))
-        val blind = honest.updated(honest.length - 20, (honest(honest.length - 20) ^ 1).toByte)
-        Files.write(local(file), blind)
-        assertEquals(condition(recovered(reader(use), file)), "PME_NOT_AUTHENTIC")
-        val back = recovered(reader(use), file, like = Some(like))
-        check(back, name)
-        assertEquals(back.cells.size, count)
-        assertEquals(back.lost.map(_.column).toSet, lost)
-        val ends = framesOf(honest).map { case (at, size) => at + size - 1 }
-        val partly = ends.grouped(3).map(_.head).map { end =>
+  directory.test(
+    "a file without its footer comes back by another file's columns, but for keys that the footer has"
+  ) { root =>
+    for (
+      (name, options, lost) <- Seq(
+        ("one key", Seq("uniformKey" -> "f"), Set.empty[String]),
+        ("keys of columns", keys, Set("name", "tags.element", "pairs.element.a", "pairs.element.b"))
+      )
+    ) {
+      val like = made(Files.createDirectories(root.resolve(s"like $name")), options)(paged)
+      val file = made(Files.createDirectories(root.resolve(name)), options)(paged)
+      val honest = Files.readAllBytes(local(file))
+      val blind = honest.updated(honest.length - 20, (honest(honest.length - 20) ^ 1).toByte)
+      Files.write(local(file), blind)
+      assertEquals(condition(recovered(reader(use), file)), "PME_NOT_AUTHENTIC")
+      val back = recovered(reader(use), file, like = Some(like))
+      check(back, name)
+      assertEquals(back.cells.size, count)
+      assertEquals(back.lost.map(_.column).toSet, lost)
+      val ends = framesOf(honest).map { case (at, size) => at + size - 1 }
+      val partly = ends
+        .grouped(3)
+        .map(_.head)
+        .map { end =>
           Files.write(local(file), blind.updated(end, (blind(end) ^ 1).toByte))
           val some =
             try recovered(reader(use), file, like = Some(like))
             catch { case failed: PmeException => Back(Nil, Nil, Nil) }
           check(some, s"$name, $end")
           some.cells.map(_.size).sum
-        }.toList
-        assert(partly.distinct.size > 2 && partly.count(_ == 0) < partly.size / 4, s"$name: $partly")
-      }
+        }
+        .toList
+      assert(partly.distinct.size > 2 && partly.count(_ == 0) < partly.size / 4, s"$name: $partly")
+    }
   }
 
   directory.test("a key that is missing loses its columns and no others") { root =>

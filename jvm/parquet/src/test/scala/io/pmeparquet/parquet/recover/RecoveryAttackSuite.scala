@@ -7,27 +7,27 @@ import java.nio.file.Files
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataInputStream, FSInputStream, Path, RawLocalFileSystem}
 import org.apache.parquet.bytes.{BytesInput, HeapByteBufferAllocator}
-import org.apache.parquet.column.Encoding
-import org.apache.parquet.column.ParquetProperties.WriterVersion
 import org.apache.parquet.column.statistics.Statistics
 import org.apache.parquet.column.values.plain.PlainValuesWriter
 import org.apache.parquet.column.values.rle.RunLengthBitPackingHybridValuesWriter
-import org.apache.parquet.example.data.Group
-import org.apache.parquet.example.data.simple.SimpleGroupFactory
+import org.apache.parquet.column.Encoding
+import org.apache.parquet.column.ParquetProperties.WriterVersion
 import org.apache.parquet.example.data.simple.convert.GroupRecordConverter
+import org.apache.parquet.example.data.simple.SimpleGroupFactory
+import org.apache.parquet.example.data.Group
 import org.apache.parquet.filter2.compat.FilterCompat
-import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 import org.apache.parquet.hadoop.util.HadoopOutputFile
+import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.parquet.io.ColumnIOFactory
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
-import io.pmeparquet.PmeException
 import io.pmeparquet.parquet.{PmeCryptoFactory, WrittenFilesSuite}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.copy.FileRewrite
 import io.pmeparquet.parquet.scope.ReadScope
+import io.pmeparquet.PmeException
 
 /** Attacks on recovery. */
 class RecoveryAttackSuite extends WrittenFilesSuite {
@@ -77,7 +77,8 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
       Files.write(local(file), honest.updated(at, (honest(at) ^ 1).toByte))
       try
         back(scope, file)._1.zipWithIndex.collectFirst {
-          case (row, id) if row.exists { case (field, value) => expected(id)(field) != value } => s"byte $at, row $id: $row"
+          case (row, id) if row.exists { case (field, value) => expected(id)(field) != value } =>
+            s"byte $at, row $id: $row"
         }
       catch { case _: PmeException => None }
     }
@@ -109,30 +110,48 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
   }
 
   for (dictionary <- Seq(true, false))
-    directory.test(s"A12: unauthenticated=true takes plaintext columns, as it says; with dictionaries: $dictionary") { root =>
-      val file = write(root, use, keys :+ ("unlistedColumns" -> "plaintext"): _*)(_.withDictionaryEncoding(dictionary))
+    directory.test(
+      s"A12: unauthenticated=true takes plaintext columns, as it says; with dictionaries: $dictionary"
+    ) { root =>
+      val file =
+        write(root, use, keys :+ ("unlistedColumns" -> "plaintext"): _*)(_.withDictionaryEncoding(dictionary))
       val (rows, lost) = back(reader(use), file, unauthenticated = true)
       assertEquals(lost, Nil)
       assertEquals(rows, (0 until RowCount).map(expected))
     }
 
   directory.test("A13: plaintext columns without a usable index come back in their rows") { root =>
-    val file = write(root, use, keys :+ ("unlistedColumns" -> "plaintext"): _*)(_.withDictionaryEncoding(false))
+    val file =
+      write(root, use, keys :+ ("unlistedColumns" -> "plaintext"): _*)(_.withDictionaryEncoding(false))
     val counters = new io.pmeparquet.parquet.bytes.ReadCounters
     val opened = io.pmeparquet.parquet.file.OpenFiles.read(reader(use), version(file), conf, counters)
     val index = opened.chunks(0, Seq(Seq("id")), counters).chunks.head.meta.getOffsetIndexReference
     val bytes = Files.readAllBytes(local(file))
-    Files.write(local(file), bytes.patch(index.getOffset.toInt, Seq.fill(index.getLength)(-1.toByte), index.getLength))
+    Files.write(
+      local(file),
+      bytes.patch(index.getOffset.toInt, Seq.fill(index.getLength)(-1.toByte), index.getLength)
+    )
     val (rows, lost) = back(reader(use), file, unauthenticated = true)
     val wrong = rows.zipWithIndex.filter { case (row, id) => row.get("id").exists(_ != s"$id") }
-    assertEquals(wrong.take(3).map(_.toString).toList, Nil, s"${wrong.size} of ${rows.size} rows have another's id; lost: $lost")
+    assertEquals(
+      wrong.take(3).map(_.toString).toList,
+      Nil,
+      s"${wrong.size} of ${rows.size} rows have another's id; lost: $lost"
+    )
   }
 
   private val pairs = MessageTypeParser.parseMessageType(
     "message m { repeated group pairs { required int32 a; required int32 b; } }"
   )
   private def plainWriter(of: MessageType, file: Path) = new ParquetFileWriter(
-    HadoopOutputFile.fromPath(file, conf), of, ParquetFileWriter.Mode.CREATE, 1L << 27, 0, 64, 100, false
+    HadoopOutputFile.fromPath(file, conf),
+    of,
+    ParquetFileWriter.Mode.CREATE,
+    1L << 27,
+    0,
+    64,
+    100,
+    false
   )
   private val allocator = HeapByteBufferAllocator.getInstance
 
@@ -167,13 +186,15 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     Files.deleteIfExists(local(plain).resolveSibling(".p.parquet.crc"))
     val file = new Path(root.resolve("f.parquet").toUri)
     val to = writer(use, root, "footerKey" -> "f", "columnKeys" -> "n: pairs.a; l: pairs.b")
-    new FileRewrite(reader(use, allowing), conf, Some(to), reader(use), conf, () => ()).write(plain, file, file)
+    new FileRewrite(reader(use, allowing), conf, Some(to), reader(use), conf, () => ())
+      .write(plain, file, file)
     val (rows, lost) = back(reader(use), file)
     val inRow0 = rows.head.get("pairs")
     assert(inRow0.forall(!_.contains("a: 2")), s"row 0 has a value of row 1: $rows, lost $lost")
   }
 
-  private val optional = MessageTypeParser.parseMessageType("message m { required int32 id; optional int32 v; }")
+  private val optional =
+    MessageTypeParser.parseMessageType("message m { required int32 id; optional int32 v; }")
 
   directory.test("A9: an authentic page with a level above the greatest is damage, not a crash") { root =>
     val plain = new Path(root.resolve("p.parquet").toUri)
@@ -184,19 +205,21 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     Seq(1, 2).foreach(ids.writeInteger)
     // A run of two levels, each 9, in a byte.
     val run = Array[Byte](2, 0, 0, 0, 4, level.toByte)
-    Seq(BytesInput.copy(ids.getBytes), BytesInput.from(run, 0, run.length)).zipWithIndex.foreach { case (bytes, ordinal) =>
-      val descriptor = optional.getColumns.get(ordinal)
-      out.startColumn(descriptor, 2, CompressionCodecName.UNCOMPRESSED)
-      val none: Statistics[_] = Statistics.createStats(descriptor.getPrimitiveType)
-      out.writeDataPage(2, bytes.size.toInt, bytes, none, 2L, Encoding.RLE, Encoding.RLE, Encoding.PLAIN)
-      out.endColumn()
+    Seq(BytesInput.copy(ids.getBytes), BytesInput.from(run, 0, run.length)).zipWithIndex.foreach {
+      case (bytes, ordinal) =>
+        val descriptor = optional.getColumns.get(ordinal)
+        out.startColumn(descriptor, 2, CompressionCodecName.UNCOMPRESSED)
+        val none: Statistics[_] = Statistics.createStats(descriptor.getPrimitiveType)
+        out.writeDataPage(2, bytes.size.toInt, bytes, none, 2L, Encoding.RLE, Encoding.RLE, Encoding.PLAIN)
+        out.endColumn()
     }
     out.endBlock()
     out.end(new java.util.HashMap[String, String])
     Files.deleteIfExists(local(plain).resolveSibling(".p.parquet.crc"))
     val file = new Path(root.resolve("f.parquet").toUri)
     val to = writer(use, root, "footerKey" -> "f", "columnKeys" -> "n: v")
-    new FileRewrite(reader(use, allowing), conf, Some(to), reader(use), conf, () => ()).write(plain, file, file)
+    new FileRewrite(reader(use, allowing), conf, Some(to), reader(use), conf, () => ())
+      .write(plain, file, file)
     val (rows, lost) = back(reader(use), file)
     assertEquals(rows.map(_.keySet), Seq(Set("id"), Set("id")))
     assertEquals(lost.map(_.column), Seq("v"))
@@ -207,7 +230,9 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
   /** A file of these pages of one repeated column: each value is the number of its row times 100 and its place in it. */
   private def straddling(root: java.nio.file.Path, sizes: Seq[Int], cuts: Int): Path = {
     val plain = new Path(root.resolve("p.parquet").toUri)
-    val items = sizes.zipWithIndex.flatMap { case (size, row) => (0 until size).map(at => at.min(1) -> (row * 100 + at)) }
+    val items = sizes.zipWithIndex.flatMap { case (size, row) =>
+      (0 until size).map(at => at.min(1) -> (row * 100 + at))
+    }
     val out = plainWriter(numbers, plain)
     out.start()
     out.startBlock(sizes.size.toLong)
@@ -217,7 +242,16 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     items.grouped(cuts).foreach { part =>
       val bytes = page(part.map(_._1), part.map(_._2))
       val begun = part.count(_._1 == 0).toLong
-      out.writeDataPage(part.size, bytes.size.toInt, bytes, none, begun, Encoding.RLE, Encoding.RLE, Encoding.PLAIN)
+      out.writeDataPage(
+        part.size,
+        bytes.size.toInt,
+        bytes,
+        none,
+        begun,
+        Encoding.RLE,
+        Encoding.RLE,
+        Encoding.PLAIN
+      )
     }
     out.endColumn()
     out.endBlock()
@@ -225,7 +259,8 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     Files.deleteIfExists(local(plain).resolveSibling(".p.parquet.crc"))
     val file = new Path(root.resolve(s"f-$cuts.parquet").toUri)
     val to = writer(use, root, "footerKey" -> "f")
-    new FileRewrite(reader(use, allowing), conf, Some(to), reader(use), conf, () => ()).write(plain, file, file)
+    new FileRewrite(reader(use, allowing), conf, Some(to), reader(use), conf, () => ())
+      .write(plain, file, file)
     Files.delete(local(plain))
     Files.deleteIfExists(local(file).resolveSibling(s".${file.getName}.crc"))
     file
@@ -245,7 +280,9 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
   }
 
   for (cuts <- 2 to 5) {
-    directory.test(s"A10: rows that straddle pages, with an index that says otherwise, are whole or lost: $cuts") { root =>
+    directory.test(
+      s"A10: rows that straddle pages, with an index that says otherwise, are whole or lost: $cuts"
+    ) { root =>
       val (rows, lost) = back(reader(use), straddling(root, sizes, cuts))
       assertEquals(wrongIn(rows, lost).toList, Nil)
     }
@@ -297,7 +334,10 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     try {
       val page = opened.groups.next().pages.getPageReader(lists.getColumns.get(0)).readPage()
       val stored = Files.size(local(file))
-      assert(page.getUncompressedSize < 16 * 1024 * 1024, s"a page of ${page.getUncompressedSize} bytes from a file of $stored")
+      assert(
+        page.getUncompressedSize < 16 * 1024 * 1024,
+        s"a page of ${page.getUncompressedSize} bytes from a file of $stored"
+      )
     } finally opened.close()
   }
 
@@ -316,7 +356,9 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
       .build()
     val random = new scala.util.Random(1)
     val groups = new SimpleGroupFactory(schema)
-    (0 until 20000).foreach(id => out.write(groups.newGroup().append("id", id).append("name", random.alphanumeric.take(100).mkString)))
+    (0 until 20000).foreach(id =>
+      out.write(groups.newGroup().append("id", id).append("name", random.alphanumeric.take(100).mkString))
+    )
     out.close()
     java.lang.ref.Reference.reachabilityFence(scope)
     Files.deleteIfExists(local(file).resolveSibling(".large.parquet.crc"))
@@ -364,7 +406,16 @@ class RecoveryAttackSuite extends WrittenFilesSuite {
     flat.getColumns.forEach { descriptor =>
       out.startColumn(descriptor, many, CompressionCodecName.UNCOMPRESSED)
       val bytes = BytesInput.fromInt(7)
-      out.writeDataPage(1, 4, bytes, Statistics.createStats(descriptor.getPrimitiveType), 1L, Encoding.RLE, Encoding.RLE, Encoding.PLAIN)
+      out.writeDataPage(
+        1,
+        4,
+        bytes,
+        Statistics.createStats(descriptor.getPrimitiveType),
+        1L,
+        Encoding.RLE,
+        Encoding.RLE,
+        Encoding.PLAIN
+      )
       out.endColumn()
     }
     out.endBlock()

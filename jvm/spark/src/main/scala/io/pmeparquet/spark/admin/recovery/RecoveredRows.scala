@@ -12,8 +12,8 @@ import org.apache.parquet.hadoop.api.InitContext
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetReadSupport}
 import org.apache.spark.sql.execution.datasources.{DataSourceUtils, FileFormat}
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetReadSupport}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
@@ -69,8 +69,9 @@ private[recovery] final class RecoveredRows private (
     val support = new ParquetReadSupport(convertTz, enableVectorizedReader = false, datetime, int96)
     val sets = metadata.asScala.map { case (key, value) => key -> Collections.singleton(value) }.toMap.asJava
     val requested = support.init(new InitContext(hadoop, sets, file.metadata.getSchema))
-    val rows = new RowPages(path, new OneGroup(group), file.metadata, support, requested, hadoop, None, schema)
-      .rows(new StructType, InternalRow.empty)
+    val rows =
+      new RowPages(path, new OneGroup(group), file.metadata, support, requested, hadoop, None, schema)
+        .rows(new StructType, InternalRow.empty)
     // Spark finds a column by its id, or by its name in the session's way. It asks for them in the order of the schema,
     // and a column that the file lacks is lost in no row.
     val asked = requested.getRequestedSchema
@@ -79,7 +80,9 @@ private[recovery] final class RecoveredRows private (
       if (file.metadata.getSchema.containsField(name)) group.lostRows(name) else new BitSet
     }
     if (lost.size != schema.size)
-      throw new IllegalStateException(s"internal error: Spark asks for ${lost.size} of ${schema.size} columns")
+      throw new IllegalStateException(
+        s"internal error: Spark asks for ${lost.size} of ${schema.size} columns"
+      )
     rows -> lost
   }
 

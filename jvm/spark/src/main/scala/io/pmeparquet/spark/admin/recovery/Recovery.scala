@@ -2,8 +2,8 @@ package io.pmeparquet.spark.admin.recovery
 
 import java.util.Locale
 
-import scala.collection.JavaConverters._
 import scala.collection.mutable
+import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.{Job, JobID, TaskAttemptID, TaskID, TaskType}
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
+import org.apache.spark.{SparkException, TaskContext}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
@@ -20,7 +21,6 @@ import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFac
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.SerializableConfiguration
-import org.apache.spark.{SparkException, TaskContext}
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
@@ -75,7 +75,8 @@ object Recovery {
     }
     val (read, write) = (readOptions.asScala.toMap, writeOptions.asScala.toMap)
     val seal = Option(sealing).map(_.asScala.toMap)
-    new RecoveryRun(session, source, target, read, write, keepsRows, unauthenticated, Option(like), seal).run()
+    new RecoveryRun(session, source, target, read, write, keepsRows, unauthenticated, Option(like), seal)
+      .run()
   })
 
   /** The column that a recovery of cells adds: the columns whose values a row has lost; NULL if it has lost none. */
@@ -226,7 +227,11 @@ private final class RecoveryRun(
         "Name another directory."
       )
     if (writeOptions.keys.exists(_.equalsIgnoreCase(PmeOptions.Snapshot.name)))
-      throw PmeErrors.badOption(PmeOptions.Snapshot.name, "", "no value here: ask for a seal of the new table")
+      throw PmeErrors.badOption(
+        PmeOptions.Snapshot.name,
+        "",
+        "no value here: ask for a seal of the new table"
+      )
     StagedTable.requireFree(to, writeConf)
   }
 
@@ -424,11 +429,13 @@ private final class RecoveryTask(
   private def marked(row: InternalRow, missing: Seq[Int]): InternalRow = {
     val values = new Array[Any](written.length)
     (0 until schema.length).foreach { field =>
-      if (!row.isNullAt(field) && !missing.contains(field)) values(field) = row.get(field, schema(field).dataType)
+      if (!row.isNullAt(field) && !missing.contains(field))
+        values(field) = row.get(field, schema(field).dataType)
     }
     if (missing.nonEmpty)
-      values(schema.length) =
-        new GenericArrayData(missing.map(field => UTF8String.fromString(schema(field).name)).toArray[Any])
+      values(schema.length) = new GenericArrayData(
+        missing.map(field => UTF8String.fromString(schema(field).name)).toArray[Any]
+      )
     new GenericInternalRow(values)
   }
 

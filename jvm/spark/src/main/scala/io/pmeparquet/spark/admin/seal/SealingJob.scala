@@ -81,7 +81,10 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
    */
   def sealRecovered(source: Path, files: Long): SealResult = {
     requireWhole()
-    sealedWith(new ConfirmedChanges(Some(files.toString)), writer = s"${SealingJob.writer}, recovered from $source")
+    sealedWith(
+      new ConfirmedChanges(Some(files.toString)),
+      writer = s"${SealingJob.writer}, recovered from $source"
+    )
   }
 
   /** What [[run]] would seal beyond what the version before lists; nothing is sealed. */

@@ -10,11 +10,11 @@ import scala.util.Try
 
 import org.apache.hadoop.fs.{FSDataInputStream, Path => HadoopPath, RawLocalFileSystem}
 import org.apache.parquet.bytes.BytesInput
-import org.apache.parquet.column.Encoding
 import org.apache.parquet.column.statistics.Statistics
-import org.apache.parquet.hadoop.ParquetFileWriter
+import org.apache.parquet.column.Encoding
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 import org.apache.parquet.hadoop.util.HadoopOutputFile
+import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 import org.apache.spark.sql.{DataFrame, Row}
 
@@ -32,7 +32,13 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
   )
 
   private def put(frame: DataFrame, where: String, options: Map[String, String] = keys): Unit =
-    frame.orderBy("id").coalesce(1).write.format(SparkSuite.Format).options(options ++ pages).save(s"$target/$where")
+    frame
+      .orderBy("id")
+      .coalesce(1)
+      .write
+      .format(SparkSuite.Format)
+      .options(options ++ pages)
+      .save(s"$target/$where")
 
   private def recover(
       lost: String,
@@ -124,11 +130,21 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
     }
 
   test("B5: a KMS that does not answer is an error and no loss") {
-    val own = Map("kms" -> classOf[SometimesDown].getName, "footerKey" -> "footer", "columnKeys" -> "sometimes: ssn")
+    val own =
+      Map("kms" -> classOf[SometimesDown].getName, "footerKey" -> "footer", "columnKeys" -> "sometimes: ssn")
     put(people, "p=1", own)
     SometimesDown.down = true
     val done =
-      try Try(recover("rows", read = Map("kms" -> classOf[SometimesDown].getName, "parquet.encryption.cache.lifetime.seconds" -> "1234")))
+      try
+        Try(
+          recover(
+            "rows",
+            read = Map(
+              "kms" -> classOf[SometimesDown].getName,
+              "parquet.encryption.cache.lifetime.seconds" -> "1234"
+            )
+          )
+        )
       finally SometimesDown.down = false
     assert(done.isFailure, said(done.get))
   }
@@ -136,7 +152,10 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
   test("B6: storage that fails is an error and no loss") {
     put(people, "p=1")
     put(people, "p=2")
-    inHadoop("fs.failing.impl" -> classOf[FailingFileSystem].getName, "fs.failing.impl.disable.cache" -> "true") {
+    inHadoop(
+      "fs.failing.impl" -> classOf[FailingFileSystem].getName,
+      "fs.failing.impl.disable.cache" -> "true"
+    ) {
       val done = Try(recover("rows", from = s"failing://$target"))
       assert(done.isFailure, said(done.get))
     }
@@ -166,7 +185,8 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
       Files.write(file, honest)
       val lost = done.lost.collect().map(_.getAs[String]("column")).toSet
       val null_ = Try(reader(only).load(s"$whole-$at").where("pair.b IS NULL").count()).getOrElse(-1L)
-      if (null_ > 0 && !lost.exists(Set("pair.b", "pair").contains)) Some(s"module $at: $null_ of pair.b are gone, report: $lost")
+      if (null_ > 0 && !lost.exists(Set("pair.b", "pair").contains))
+        Some(s"module $at: $null_ of pair.b are gone, report: $lost")
       else None
     }
     assertEquals(found.take(2).toList, Nil)
@@ -199,7 +219,14 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
     val file = new HadoopPath(directory.resolve("table").resolve(where).toUri)
     val conf = new org.apache.hadoop.conf.Configuration(false)
     val out = new ParquetFileWriter(
-      HadoopOutputFile.fromPath(file, conf), of, ParquetFileWriter.Mode.CREATE, 1L << 27, 0, 64, 100, false
+      HadoopOutputFile.fromPath(file, conf),
+      of,
+      ParquetFileWriter.Mode.CREATE,
+      1L << 27,
+      0,
+      64,
+      100,
+      false
     )
     out.start()
     fill(out, of)
@@ -217,8 +244,18 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
     pages.foreach { case (count, level) =>
       val header = Iterator.iterate(count.toLong << 1)(_ >>> 7).takeWhile(_ > 0).map(_ & 0x7f).toList
       val run = header.init.map(_ | 0x80).map(_.toByte) ++ List(header.last.toByte, level.toByte)
-      val bytes = (List(run.size, 0, 0, 0).map(_.toByte) ++ run ++ (if (level == 1) List.fill(8)(7.toByte) else Nil)).toArray
-      out.writeDataPage(count, bytes.length, BytesInput.from(bytes, 0, bytes.length), none, count.toLong, Encoding.RLE, Encoding.RLE, Encoding.PLAIN)
+      val bytes = (List(run.size, 0, 0, 0).map(_.toByte) ++ run ++ (if (level == 1) List.fill(8)(7.toByte)
+                                                                    else Nil)).toArray
+      out.writeDataPage(
+        count,
+        bytes.length,
+        BytesInput.from(bytes, 0, bytes.length),
+        none,
+        count.toLong,
+        Encoding.RLE,
+        Encoding.RLE,
+        Encoding.PLAIN
+      )
     }
     out.endColumn()
     out.endBlock()
@@ -236,7 +273,11 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
         group(out, of, second)
       }
       io.pmeparquet.spark.admin.TableCopies.encrypt(
-        spark, directory.resolve("plain").toString, target, kms.asJava, only.asJava
+        spark,
+        directory.resolve("plain").toString,
+        target,
+        kms.asJava,
+        only.asJava
       )
       put(spark.range(40).selectExpr("nullif(id, -1L) AS id"), "p=1", only)
       val done = Try(recover("rows", only, only))
@@ -258,10 +299,21 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
     test(s"B20: a KMS that stops while the target is written is an error and no loss: after $allowed calls") {
       put(people, "p=1")
       put(people, "p=2")
-      val write = Map("kms" -> classOf[SometimesDown].getName, "footerKey" -> "w", "doubleWrapping" -> "false", "columnKeys" -> "w2: ssn")
+      val write = Map(
+        "kms" -> classOf[SometimesDown].getName,
+        "footerKey" -> "w",
+        "doubleWrapping" -> "false",
+        "columnKeys" -> "w2: ssn"
+      )
       SometimesDown.wraps = allowed
       val done =
-        try Try(recover("rows", write = write + ("parquet.encryption.cache.lifetime.seconds" -> s"${2000 + allowed}")))
+        try
+          Try(
+            recover(
+              "rows",
+              write = write + ("parquet.encryption.cache.lifetime.seconds" -> s"${2000 + allowed}")
+            )
+          )
         finally SometimesDown.wraps = Int.MaxValue
       done.foreach(one => assertEquals((one.rows, one.lostFiles), (80L, 0L), said(one)))
     }
@@ -280,8 +332,13 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
     val done = Try(recover("cells"))
     val read = Try(back())
     assert(done.isFailure || read.isSuccess, read.toString)
-    read.foreach(rows => assert(done.isFailure || rows.exists(_.getAs[Any](Recovery.LostColumns) != null) &&
-      rows.head.getAs[Any](Recovery.LostColumns).isInstanceOf[scala.collection.Seq[_]], rows.head.toString))
+    read.foreach(rows =>
+      assert(
+        done.isFailure || rows.exists(_.getAs[Any](Recovery.LostColumns) != null) &&
+          rows.head.getAs[Any](Recovery.LostColumns).isInstanceOf[scala.collection.Seq[_]],
+        rows.head.toString
+      )
+    )
   }
 
   test("B13: partitions and names with special characters come back") {
@@ -301,21 +358,23 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
   }
 
   test("B15: unusual types come back") {
-    val wide = spark.range(0, 40).selectExpr(
-      "id",
-      "cast(id % 2 = 0 AS boolean) AS flag",
-      "cast(id AS decimal(38, 3)) AS d38",
-      "cast(id AS decimal(9, 2)) AS d9",
-      "cast(id AS float) AS f",
-      "cast(id AS byte) AS b",
-      "cast(from_unixtime(id * 86400 * 200) AS timestamp) AS ts",
-      "array(cast(id AS decimal(38, 3)), NULL) AS ld",
-      "array(cast(from_unixtime(id * 86400 * 200) AS timestamp)) AS lts",
-      "array(id % 2 = 0) AS lb",
-      "map(id, array(struct(id AS x, cast(id AS string) AS y))) AS m",
-      "cast(NULL AS int) AS none",
-      "cast(cast(id AS string) AS binary) AS bin"
-    )
+    val wide = spark
+      .range(0, 40)
+      .selectExpr(
+        "id",
+        "cast(id % 2 = 0 AS boolean) AS flag",
+        "cast(id AS decimal(38, 3)) AS d38",
+        "cast(id AS decimal(9, 2)) AS d9",
+        "cast(id AS float) AS f",
+        "cast(id AS byte) AS b",
+        "cast(from_unixtime(id * 86400 * 200) AS timestamp) AS ts",
+        "array(cast(id AS decimal(38, 3)), NULL) AS ld",
+        "array(cast(from_unixtime(id * 86400 * 200) AS timestamp)) AS lts",
+        "array(id % 2 = 0) AS lb",
+        "map(id, array(struct(id AS x, cast(id AS string) AS y))) AS m",
+        "cast(NULL AS int) AS none",
+        "cast(cast(id AS string) AS binary) AS bin"
+      )
     set(Map("spark.sql.parquet.outputTimestampType" -> "INT96"))
     put(wide, "p=1", only)
     val file = files().head
@@ -330,12 +389,13 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
         val lost = Option(row.getAs[scala.collection.Seq[String]](Recovery.LostColumns)).toSeq.flatten
         if (!lost.contains("id")) {
           val one = truth(row.getAs[Long]("id"))
-          row.schema.fieldNames.filterNot(n => n == Recovery.LostColumns || lost.contains(n)).foreach { name =>
-            def text(value: Any) = value match {
-              case bytes: Array[Byte] => bytes.toSeq.toString
-              case other => String.valueOf(other)
-            }
-            assertEquals(text(row.getAs[Any](name)), text(one.getAs[Any](name)), s"$at $name ${said(done)}")
+          row.schema.fieldNames.filterNot(n => n == Recovery.LostColumns || lost.contains(n)).foreach {
+            name =>
+              def text(value: Any) = value match {
+                case bytes: Array[Byte] => bytes.toSeq.toString
+                case other => String.valueOf(other)
+              }
+              assertEquals(text(row.getAs[Any](name)), text(one.getAs[Any](name)), s"$at $name ${said(done)}")
           }
         }
       }
@@ -350,12 +410,14 @@ object SometimesDown {
 
 class SometimesDown extends TestKms {
   override def wrapKey(key: Array[Byte], masterKeyId: String): String = {
-    if (SometimesDown.wraps <= 0) throw new java.io.UncheckedIOException(new java.net.ConnectException("test: refused"))
+    if (SometimesDown.wraps <= 0)
+      throw new java.io.UncheckedIOException(new java.net.ConnectException("test: refused"))
     SometimesDown.wraps -= 1
     super.wrapKey(key, masterKeyId)
   }
   override def unwrapKey(wrapped: String, masterKeyId: String): Array[Byte] =
-    if (SometimesDown.down && masterKeyId == "sometimes") throw new java.io.UncheckedIOException(new java.net.ConnectException("test: refused"))
+    if (SometimesDown.down && masterKeyId == "sometimes")
+      throw new java.io.UncheckedIOException(new java.net.ConnectException("test: refused"))
     else super.unwrapKey(wrapped, masterKeyId)
 }
 
@@ -364,5 +426,6 @@ class FailingFileSystem extends RawLocalFileSystem {
   override def getScheme: String = "failing"
   override def getUri: URI = URI.create("failing:///")
   override def open(path: HadoopPath, buffer: Int): FSDataInputStream =
-    if (path.toString.contains("p=2")) throw new IOException("test: the store answers 503") else super.open(path, buffer)
+    if (path.toString.contains("p=2")) throw new IOException("test: the store answers 503")
+    else super.open(path, buffer)
 }

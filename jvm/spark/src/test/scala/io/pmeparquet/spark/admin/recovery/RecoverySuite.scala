@@ -85,9 +85,10 @@ class RecoverySuite extends SparkSuite {
     val all = truth
     rows.foreach { row =>
       val id = Option(row.getAs[Any]("id")).map(_.asInstanceOf[Long])
-      val lost = if (row.schema.fieldNames.contains(Recovery.LostColumns))
-        Option(row.getAs[scala.collection.Seq[String]](Recovery.LostColumns)).toSeq.flatten
-      else Nil
+      val lost =
+        if (row.schema.fieldNames.contains(Recovery.LostColumns))
+          Option(row.getAs[scala.collection.Seq[String]](Recovery.LostColumns)).toSeq.flatten
+        else Nil
       assertEquals(id.isEmpty, lost.contains("id"))
       id.foreach { known =>
         for (name <- row.schema.fieldNames if name != Recovery.LostColumns) {
@@ -133,7 +134,10 @@ class RecoverySuite extends SparkSuite {
     val rows = back()
     assertTrue(rows)
     assertEquals((rows.size, done.rows, done.rowsLeftOut), (40, 40L, 0L))
-    assertEquals(rows.count(!_.isNullAt(rows.head.fieldIndex(Recovery.LostColumns))).toLong, done.rowsWithLoss)
+    assertEquals(
+      rows.count(!_.isNullAt(rows.head.fieldIndex(Recovery.LostColumns))).toLong,
+      done.rowsWithLoss
+    )
     assert(done.rowsWithLoss > 0 && done.rowsWithLoss < 40, done.rowsWithLoss)
   }
 
@@ -142,17 +146,30 @@ class RecoverySuite extends SparkSuite {
     flip(files.head, Files.readAllBytes(files.head).length - 20)
     val done = recover("cells", read = keys + ("columnKeys" -> "other: ssn"))
     assertEquals((done.files, done.rows, done.rowsWithLoss), (1L, 20L, 20L))
-    val lost = done.lost.collect().map(row => Option(row.getAs[String]("column")) -> row.getAs[String]("condition"))
-    assertEquals(lost.toSet, Set(None -> "PME_NOT_AUTHENTIC", Some("ssn") -> "PME_KEY_METADATA", Some("salary") -> "PME_KEY_METADATA"))
+    val lost =
+      done.lost.collect().map(row => Option(row.getAs[String]("column")) -> row.getAs[String]("condition"))
+    assertEquals(
+      lost.toSet,
+      Set(
+        None -> "PME_NOT_AUTHENTIC",
+        Some("ssn") -> "PME_KEY_METADATA",
+        Some("salary") -> "PME_KEY_METADATA"
+      )
+    )
     assertTrue(back())
   }
 
-  test("a file without its footer comes back by the columns of another file, but for columns with keys of their own") {
+  test(
+    "a file without its footer comes back by the columns of another file, but for columns with keys of their own"
+  ) {
     damaged()
     flip(files.head, Files.readAllBytes(files.head).length - 20)
     val done = recover("cells", like = Some(files.last.toString))
     assertEquals((done.files, done.rows, done.rowsWithLoss, done.lostFiles), (2L, 40L, 20L, 0L))
-    assertEquals(done.lost.select("column").distinct().collect().map(_.getString(0)).toSet, Set("ssn", "salary"))
+    assertEquals(
+      done.lost.select("column").distinct().collect().map(_.getString(0)).toSet,
+      Set("ssn", "salary")
+    )
     assertTrue(back())
   }
 
@@ -176,7 +193,8 @@ class RecoverySuite extends SparkSuite {
     Files.delete(gone)
     val done = recover("rows", read = sealedTable)
     assertEquals((done.files, done.rows), (1L, 20L))
-    val lost = done.lost.collect().map(row => row.getAs[String]("file") -> row.getAs[String]("condition")).toMap
+    val lost =
+      done.lost.collect().map(row => row.getAs[String]("file") -> row.getAs[String]("condition")).toMap
     assertEquals(lost, Seq(planted, gone).map(file => s"file:$file" -> "PME_SNAPSHOT_MISMATCH").toMap)
   }
 
@@ -197,7 +215,17 @@ class RecoverySuite extends SparkSuite {
     refused(BadOption, "lost")(recover("some"))
     for (path <- Seq(target, s"$target/place=here/new", directory.toString))
       refused(BadOption, path) {
-        Recovery.recover(spark, target, path, keys.asJava, keys.asJava, "rows", unauthenticated = false, null, null)
+        Recovery.recover(
+          spark,
+          target,
+          path,
+          keys.asJava,
+          keys.asJava,
+          "rows",
+          unauthenticated = false,
+          null,
+          null
+        )
       }
     assert(!Files.exists(directory.resolve("whole")))
   }
