@@ -226,7 +226,7 @@ class FileRecoverySuite extends WrittenFilesSuite {
     val honest = Files.readAllBytes(local(file))
     val footer = framesOf(honest).map { case (at, size) => at + size }.max
     val random = new Random(1)
-    val kept = (0 until 40).map { run =>
+    val kept = (0 until 200).map { run =>
       val bytes = honest.clone
       (0 to run % 8).foreach { _ =>
         val at = 4 + random.nextInt(footer - 4)
