@@ -181,11 +181,10 @@ private final class RowGroupPages(
     rows.fold(Optional.empty[PrimitiveIterator.OfLong]())(some => Optional.of(some.iterator))
 }
 
-/** An open file with what one task needs to read it: a stream, codecs and counters. For one thread. */
+/** An open file with what one task needs to read it: a stream and counters. For one thread. */
 private[file] final class FileInput(val file: OpenFile, conf: Configuration, val counters: ReadCounters)
     extends Closeable {
   val bytes: FileBytes = file.bytes(conf, counters)
-  private val codecs = new Codecs(conf)
   val indexes: Indexes = new Indexes(file, bytes, counters)
 
   def rules(scope: ReadScope, vectorized: Boolean): PageRules = PageRules(
@@ -194,7 +193,7 @@ private[file] final class FileInput(val file: OpenFile, conf: Configuration, val
     vectorized
   )
 
-  def codecOf(chunk: Chunk): Codec = codecs.of(chunk.meta.getCodec)
+  def codecOf(chunk: Chunk): Codec = Codecs.of(chunk.meta.getCodec)
 
   /** The pages of a chunk, for [[ChunkPages]]. */
   def pages(
@@ -207,10 +206,7 @@ private[file] final class FileInput(val file: OpenFile, conf: Configuration, val
   ): ChunkPages =
     new ChunkPages(file.source(chunk, counters), codecOf(chunk), places, wanted, rules, memory, opened)
 
-  override def close(): Unit = {
-    bytes.close()
-    codecs.close()
-  }
+  override def close(): Unit = bytes.close()
 }
 
 /**
