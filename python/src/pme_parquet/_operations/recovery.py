@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _WHERE = Words("pme.recover")
 _NO_TARGET = "no target was written, and the source is unchanged. Run it again; it starts from the beginning."
+_UNSEALED = "the target is there as a whole, perhaps without its seal, or not at all. The source is unchanged."
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
     There is a row for each run of rows that one column has lost, and for each lost file:
 
     - `file`;
-    - `row_group`, `column`, `first_row`, `rows`: null for a whole file. `first_row` counts in the row group, from 0;
+    - `row_group`, `column`, `first_row`, `rows`: null for a whole file that gave nothing, or whose footer was lost.
+      `first_row` counts in the row group, from 0;
     - `condition`: as of an error: `PME_NOT_AUTHENTIC` if a page does not open, `PME_DAMAGED_FILE` if its structure is
       broken, `PME_KEY_…` if a key is missing, `PME_SNAPSHOT_MISMATCH` if the table's snapshot lists the file and it is
       gone, or does not list it;
@@ -118,7 +120,8 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
             nothing proves. Columns with keys of their own come back if `like` names their keys as well: with key
             material in files of its own, or direct keys.
         seal: whether to seal the target at the end (`pme.seal`), if anything came back. The version says which table it
-            was recovered from. If the call stops after the target has appeared, seal the target with `pme.seal`.
+            was recovered from. If the call stops after the target has appeared, seal
+            the target with `pme.seal`.
         signing: the key to sign the seal with; only with `seal`.
         options: options for reading the source.
         progress: whether to show progress; by default on a terminal and in a notebook.
@@ -147,7 +150,7 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
         None if like is None else run.path(like),
         of_target(writing) | own_options(_WHERE, signing) if seal else None,
         progress=progress,
-        interrupted=_NO_TARGET,
+        interrupted=_UNSEALED if seal else _NO_TARGET,
     )
     parts = cast("LostParts", run.frame(done.lost()))
     version = done.sealedAs()

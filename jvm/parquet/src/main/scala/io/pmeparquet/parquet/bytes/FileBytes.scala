@@ -10,7 +10,7 @@ import scala.collection.mutable
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumException, FSDataInputStream, FSInputChecker}
+import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker}
 
 import io.pmeparquet.PmeErrors
 
@@ -27,7 +27,6 @@ private[parquet] final class FileBytes(
 ) extends Closeable {
   private var known = before
   private var stream: FSDataInputStream = _
-  private var isUnchecked = false
 
   /** Reads a range now, to answer later requests for parts of it. */
   def keep(range: Range): Unit = known = Some(read(range))
@@ -101,22 +100,15 @@ private[parquet] final class FileBytes(
         s"the file has ${file.length} bytes, but refers to bytes ${range.offset} to ${range.end}"
       )
 
-  /** Data that ends before a range does is damage if the file itself has become shorter, and else a broken connection. */
   private def whole[A](range: Range)(read: => A): A =
     try read
     catch {
-      case _: ChecksumException if !file.isChecked && !isUnchecked =>
-        stream.close()
-        stream = file.openUnchecked(conf)
-        isUnchecked = true
-        whole(range)(read)
       case cut: EOFException =>
-        val there = FileVersion.of(file.path, conf).length
-        if (there < range.end) throw PmeErrors.damaged(file.path.toString, "the data ends too early", cut)
-        // Without its cause, by which callers would take it for damage.
-        throw new IOException(
-          s"${file.path}: storage sent less than bytes ${range.offset} to ${range.end}, though the file has $there"
-        )
+        // A file that still has the bytes is not cut: its connection is.
+        if (file.isRecovered && FileVersion.of(file.path, conf).length >= range.end)
+          // Without its cause, by which callers would take it for damage.
+          throw new IOException(s"${file.path}: storage sent less than bytes ${range.offset} to ${range.end}")
+        throw PmeErrors.damaged(file.path.toString, "the data ends too early", cut)
     }
 
   private def count(range: Range): Unit = {

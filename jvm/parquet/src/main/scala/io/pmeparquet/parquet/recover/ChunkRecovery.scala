@@ -3,8 +3,10 @@ package io.pmeparquet.parquet.recover
 import java.util.BitSet
 
 import scala.collection.mutable
+import scala.collection.JavaConverters._
 
 import org.apache.parquet.column.ColumnDescriptor
+import org.apache.parquet.format.PageType
 import org.apache.parquet.internal.column.columnindex.OffsetIndex
 import org.apache.parquet.VersionParser.ParsedVersion
 
@@ -78,24 +80,41 @@ private[recover] final class SoundChunk(
 
 /**
  * Finds the rows of the pages of a chunk that open. An offset index states them. Where there is none, the rows of each
- * page are counted from the chunk's start until a page is missing, and from its end back to the last that is missing.
- * Pages between two such places are lost, because nothing shows which rows they hold. For one thread.
+ * page are counted from the chunk's start until a page is missing, and, if the column's metadata states how many pages
+ * there are, from the last one back to the last that is missing. Pages between two such places are lost, because nothing
+ * shows which rows they hold. Where a page is in the file shows nothing: no tag covers that. For one thread.
  *
  * @param offsets the chunk's offset index, if it has one that opens
  * @param undecoded gets the pages that open and do not decode, or whose rows contradict the index
+ * @param isRebuilt whether the column's metadata were made from the pages that were found, and state nothing of others
  */
 private[recover] final class ChunkRecovery(
     input: ColumnPages,
     found: FoundChunk,
     offsets: Option[OffsetIndex],
     writer: ParsedVersion,
-    undecoded: (Int, PmeException) => Unit
+    undecoded: (Int, PmeException) => Unit,
+    isRebuilt: Boolean
 ) {
   import found.chunk
   import ChunkRecovery._
   private val rowCount = chunk.rowCount.toInt
   private val descriptor = chunk.descriptor
   private val isFlat = descriptor.getMaxRepetitionLevel == 0
+
+  /** The number of the last page; none if nothing that was sealed states it. */
+  private val last: Option[Int] = if (isRebuilt) None else stated.orElse(complete)
+
+  private def stated = Option(chunk.struct.getMeta_data)
+    .flatMap(metadata => Option(metadata.getEncoding_stats))
+    .map(_.asScala.filter(one => OfData(one.getPage_type)).map(_.getCount).sum - 1)
+
+  /** Of a chunk whose pages have all the values that its metadata state. */
+  private def complete = Some(found.values.size - 1).filter { number =>
+    (0 to number).forall(found.values.contains) && found.values.values
+      .map(_.toLong)
+      .sum == chunk.meta.getValueCount
+  }
 
   def sound(): SoundChunk = {
     val decoded = found.pages.toIndexedSeq.flatMap(decode)
@@ -147,15 +166,16 @@ private[recover] final class ChunkRecovery(
 
   private def counted(decoded: IndexedSeq[Decoded]): IndexedSeq[SoundPage] = {
     val byNumber = decoded.map(one => one.page.number -> one).toMap
-    val last =
-      decoded.lastOption.filter(_.page.range.end == chunk.meta.getStartingPos + chunk.meta.getTotalSize)
-    val (before, stopped, seen) = forward(byNumber)
+    val (before, stopped, seen, next) = forward(byNumber)
     if (stopped && seen == rowCount) before
-    else before ++ last.fold(IndexedSeq.empty[SoundPage])(end => backward(byNumber, end.page.number, seen))
+    else before ++ last.fold(IndexedSeq.empty[SoundPage])(backward(byNumber, _, seen, next))
   }
 
-  /** The pages up to the first whose rows are not known, whether it is the end, and how many rows these have. */
-  private def forward(decoded: Map[Int, Decoded]): (IndexedSeq[SoundPage], Boolean, Int) = {
+  /**
+   * The pages up to the first whose rows are not known, whether it is the end, how many rows these have, and that page's
+   * number.
+   */
+  private def forward(decoded: Map[Int, Decoded]): (IndexedSeq[SoundPage], Boolean, Int, Int) = {
     val pages = IndexedSeq.newBuilder[SoundPage]
     var row = 0L
     var number = 0
@@ -165,16 +185,21 @@ private[recover] final class ChunkRecovery(
       row += decoded.get(number).fold(header.get)(_.rows)
       number += 1
     }
-    (pages.result(), row >= rowCount, row.min(rowCount.toLong).toInt)
+    (pages.result(), row >= rowCount, row.min(rowCount.toLong).toInt, number)
   }
 
-  /** The pages from the end back to the last whose rows are not known. */
-  private def backward(decoded: Map[Int, Decoded], last: Int, until: Int): IndexedSeq[SoundPage] = {
+  /** The pages from the last one back to the last whose rows are not known, or to one that was counted from the start. */
+  private def backward(
+      decoded: Map[Int, Decoded],
+      last: Int,
+      until: Int,
+      first: Int
+  ): IndexedSeq[SoundPage] = {
     var pages = List.empty[SoundPage]
     var row = rowCount
     var number = last
     def header = if (isFlat) found.values.get(number) else None
-    while (row > until && (decoded.contains(number) || header.isDefined)) {
+    while (row > until && number >= first && (decoded.contains(number) || header.isDefined)) {
       row -= decoded.get(number).fold(header.get)(_.rows)
       decoded.get(number).filter(_ => row >= until).foreach { one =>
         pages = SoundPage(one.page, row, one.rows) :: pages
@@ -193,13 +218,13 @@ private[recover] final class ChunkRecovery(
   /** A row may go on in the next page; if that is lost, the row is as well. */
   private def loseCutRows(pages: IndexedSeq[SoundPage], lost: BitSet): Unit = {
     val present = pages.map(_.found.number).toSet
-    val end = chunk.meta.getStartingPos + chunk.meta.getTotalSize
-    for (page <- pages if !present(page.found.number + 1) && page.found.range.end != end)
+    for (page <- pages if !present(page.found.number + 1) && !last.contains(page.found.number))
       lost.set((page.first + page.rows - 1).max(0))
   }
 }
 
 private[recover] object ChunkRecovery {
+  private val OfData = Set(PageType.DATA_PAGE, PageType.DATA_PAGE_V2)
 
   /**
    * @param rows how many begin in it

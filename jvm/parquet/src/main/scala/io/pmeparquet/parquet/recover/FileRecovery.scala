@@ -37,7 +37,7 @@ final class FileRecovery(
    * @throws java.io.IOException if storage fails, which says nothing of the file
    */
   def open(listed: ListedFile, conf: Configuration, goOn: () => Unit): RecoveredFile =
-    open(listed.version.unchecked, conf, goOn)
+    open(listed.version, conf, goOn)
 
   /**
    * Schema, key-value metadata and writer.
@@ -45,18 +45,23 @@ final class FileRecovery(
    * @throws io.pmeparquet.PmeException if the footer does not open
    */
   def metadata(listed: ListedFile, conf: Configuration): FileMetaData =
-    opened(listed.version.unchecked, conf, scope.counters).fileMetaData
+    opened(listed.version.recovered, conf, scope.counters)._1.fileMetaData
 
-  private def opened(version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile = {
+  /** The file, and the other one by whose columns its footer was rebuilt. */
+  private def opened(
+      version: FileVersion,
+      conf: Configuration,
+      counters: ReadCounters
+  ): (OpenFile, Option[String]) = {
     seal.foreach(_.requireLength(version.path, version.length))
-    val file =
-      try OpenFiles.withoutColumnCheck(scope, version, conf, counters, seal, mayBeDamaged = true)
+    val found =
+      try OpenFiles.withoutColumnCheck(scope, version, conf, counters, seal, mayBeDamaged = true) -> None
       catch {
         case failed: PmeException if FileRecovery.OfFooter(failed.condition) && like.isDefined =>
-          rebuilt(version, conf, counters)
+          rebuilt(version, conf, counters) -> like
       }
-    seal.foreach(_.requireKey(version.path, file.footerMasterKey))
-    file
+    seal.foreach(_.requireKey(version.path, found._1.footerMasterKey))
+    found
   }
 
   private def rebuilt(version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile = {
@@ -66,9 +71,10 @@ final class FileRecovery(
     }
   }
 
-  private[parquet] def open(version: FileVersion, conf: Configuration, goOn: () => Unit): RecoveredFile = {
+  private[parquet] def open(now: FileVersion, conf: Configuration, goOn: () => Unit): RecoveredFile = {
+    val version = now.recovered
     val counters = new Counters
-    val file = opened(version, conf, counters.tagged)
+    val (file, rebuiltBy) = opened(version, conf, counters.tagged)
     FileRecovery.requireRows(file)
     val findings = new Findings(Finding(version.path.toString))
     val found = new Found(unauthenticated)
@@ -88,7 +94,8 @@ final class FileRecovery(
       found,
       findings,
       file.deviations(scope).map { case (leaf, refused) => leaf.path -> refused }.toMap,
-      unauthenticated
+      unauthenticated,
+      rebuiltBy
     )
   }
 }

@@ -58,7 +58,8 @@ private[recover] final class PlainPage(descriptor: ColumnDescriptor) {
         case PrimitiveTypeName.FLOAT => values.writeFloat(0)
         case PrimitiveTypeName.DOUBLE => values.writeDouble(0)
         case PrimitiveTypeName.BOOLEAN => values.writeBoolean(false)
-        case PrimitiveTypeName.BINARY => values.writeBytes(Binary.EMPTY)
+        // Not empty: a decimal has a byte at least.
+        case PrimitiveTypeName.BINARY => values.writeBytes(zeros(1))
         case PrimitiveTypeName.INT96 => values.writeBytes(zeros(Int96Bytes))
         case PrimitiveTypeName.FIXED_LEN_BYTE_ARRAY => values.writeBytes(zeros(kind.getTypeLength))
       }

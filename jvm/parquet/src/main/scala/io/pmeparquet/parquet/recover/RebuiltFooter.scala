@@ -9,7 +9,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.parquet.format._
 
-import io.pmeparquet.{AesKey, PmeErrors, PmeException}
+import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, Limits, Range, ReadCounters, ThriftBounds}
 import io.pmeparquet.parquet.chunk.{ChunkModules, Modules}
@@ -50,7 +50,12 @@ private[recover] final class RebuiltFooter(
       // file's metadata names this file's as well. If it is the wrong one, nothing opens.
       else
         try Some(crypto.columnKey(modelOf(column), leaves(column).display, counters))
-        catch { case failed: PmeException if !PmeException.isOfCancelled(failed) => None }
+        catch {
+          // A KMS that does not answer says nothing of the file.
+          case failed: PmeException
+              if !PmeException.isOfCancelled(failed) && failed.condition != Condition.KmsUnavailable =>
+            None
+        }
     }
   }
 

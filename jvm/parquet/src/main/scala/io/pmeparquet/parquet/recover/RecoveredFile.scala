@@ -22,6 +22,8 @@ import io.pmeparquet.parquet.verify.{Finding, Findings}
  * A file with its sound pages. For one thread.
  *
  * @param deviations columns that are not protected as the reader asks, by their paths
+ * @param rebuiltBy the other file whose names and types it has, since its own footer does not open. How many rows it had is
+ *   not known then: only those before the last page that was found
  */
 final class RecoveredFile private[recover] (
     file: OpenFile,
@@ -30,7 +32,8 @@ final class RecoveredFile private[recover] (
     found: Found,
     findings: Findings,
     deviations: Map[Seq[String], PmeException],
-    unauthenticated: Boolean
+    unauthenticated: Boolean,
+    val rebuiltBy: Option[String]
 ) extends Closeable {
   private val writer = PageValues.writerOf(file.fileMetaData.getCreatedBy)
 
@@ -75,7 +78,7 @@ final class RecoveredFile private[recover] (
       val offsets =
         try input.indexes.read(Seq(one.chunk), Set.empty).map(_.getOffsetIndex(one.chunk.meta.getPath))
         catch { case failed: PmeException if !PmeException.isOfCancelled(failed) => None }
-      new ChunkRecovery(input, one, offsets, writer, reasons.add).sound()
+      new ChunkRecovery(input, one, offsets, writer, reasons.add, isRebuilt = rebuiltBy.isDefined).sound()
     }
     val descriptor = file.schema.getColumns.get(ordinal)
     val column =

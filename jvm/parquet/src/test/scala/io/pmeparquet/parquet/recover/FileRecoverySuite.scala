@@ -1,6 +1,7 @@
 package io.pmeparquet.parquet.recover
 
 import java.lang.ref.Reference
+import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.{Files, Path => LocalPath}
 
 import scala.concurrent.duration.Duration
@@ -27,7 +28,12 @@ import io.pmeparquet.PmeException
  * @param starts the first row of each row group
  * @param cells those of each row, by fields
  */
-private final case class Back(starts: Seq[Int], cells: Seq[Map[String, String]], lost: Seq[LostRows])
+private final case class Back(
+    starts: Seq[Int],
+    cells: Seq[Map[String, String]],
+    lost: Seq[LostRows],
+    rebuiltBy: Option[String] = None
+)
 
 /** What comes back of a damaged file: only what its writer wrote, in its rows, and all that the report does not name. */
 class FileRecoverySuite extends WrittenFilesSuite {
@@ -120,7 +126,12 @@ class FileRecoverySuite extends WrittenFilesSuite {
         }
         rows -> group.lost
       }.toList
-      Back(groups.scanLeft(0)(_ + _._1.size).init, groups.flatMap(_._1), groups.flatMap(_._2))
+      Back(
+        groups.scanLeft(0)(_ + _._1.size).init,
+        groups.flatMap(_._1),
+        groups.flatMap(_._2),
+        opened.rebuiltBy
+      )
     } finally opened.close()
   }
 
@@ -150,6 +161,17 @@ class FileRecoverySuite extends WrittenFilesSuite {
     ("without a dictionary", keys, (set: Writer) => paged(set).withDictionaryEncoding(false)),
     ("with a readable footer", keys :+ ("plaintextFooter" -> "true"), paged(_))
   )
+
+  /** The kind of the module that ends with a byte. */
+  private def moduleOf(file: Path, honest: Array[Byte], end: Int): String =
+    try {
+      Files.write(local(file), honest.updated(end, (honest(end) ^ 1).toByte))
+      val found = new FileVerification(reader(use), Sample()).of(version(file), conf, () => ()).findings
+      found.head.module.get
+    } finally {
+      Files.write(local(file), honest)
+      ()
+    }
 
   for ((name, options, set) <- modes)
     directory.test(s"a sound file comes back whole: $name") { root =>
@@ -183,12 +205,8 @@ class FileRecoverySuite extends WrittenFilesSuite {
       val file = made(root, keys)(paged)
       val honest = Files.readAllBytes(local(file))
       val frames = framesOf(honest)
-      def moduleOf(end: Int) = bent(file, end) {
-        val found = new FileVerification(reader(use), Sample()).of(version(file), conf, () => ()).findings
-        found.head.module.get
-      }
       val (indexes, pages) =
-        frames.map { case (at, size) => at + size - 1 }.partition(moduleOf(_) == "offset index")
+        frames.map { case (at, size) => at + size - 1 }.partition(moduleOf(file, honest, _) == "offset index")
       val blind = honest.clone
       indexes.foreach(end => blind(end) = (blind(end) ^ 1).toByte)
       Files.write(local(file), blind)
@@ -204,6 +222,37 @@ class FileRecoverySuite extends WrittenFilesSuite {
           back.lost.map(_.count).sum
         }
       assert(counts.exists(lost => lost > 0 && lost <= 18) && counts.distinct.size > 5, counts)
+  }
+
+  directory.test("pages that were moved within their chunk do not come back in other rows") { root =>
+    // Seven full pages of each flat column.
+    val file = made(root, keys, rows = 7 * 17)(paged(_).withDictionaryEncoding(false))
+    val honest = Files.readAllBytes(local(file))
+    val frames = framesOf(honest)
+    for (isBlind <- Seq(false, true)) {
+      val bytes = honest.clone
+      def flip(frame: Int): Unit = {
+        val (at, size) = frames(frame)
+        bytes(at + size - 1) = (bytes(at + size - 1) ^ 1).toByte
+      }
+      if (isBlind) frames.indices.drop(14).foreach { frame =>
+        val (at, size) = frames(frame)
+        if (moduleOf(file, honest, at + size - 1) == "offset index") flip(frame)
+      }
+      // The column `id` is the first. Its page 3 is damaged, and its length leads to where pages 4 and 5 are now: in the
+      // places of 5 and 6.
+      flip(2 * 3)
+      def start(page: Int) = frames(2 * page)._1
+      val more = start(7) - start(6)
+      val body = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
+      val prefix = frames(2 * 3 + 1)._1
+      body.putInt(prefix, body.getInt(prefix) + more)
+      System.arraycopy(honest, start(4), bytes, start(4) + more, start(6) - start(4))
+      Files.write(local(file), bytes)
+      val back = recovered(reader(use), file)
+      check(back, s"blind: $isBlind")
+      assert(back.lost.exists(_.column == "id"), back.lost)
+    }
   }
 
   directory.test("a row group that is damaged leaves the others") { root =>
@@ -259,7 +308,9 @@ class FileRecoverySuite extends WrittenFilesSuite {
       val back = recovered(reader(use), file, like = Some(like))
       check(back, name)
       assertEquals(back.cells.size, count)
-      assertEquals(back.lost.map(_.column).toSet, lost)
+      // Nothing shows whether a list of the last row goes on.
+      assertEquals(back.lost.filter(_.first < count - 1).map(_.column).toSet, lost)
+      assert(back.lost.forall(one => one.first < count - 1 || one.column.contains('.')), back.lost)
       val ends = framesOf(honest).map { case (at, size) => at + size - 1 }
       val partly = ends
         .grouped(3)
@@ -274,6 +325,24 @@ class FileRecoverySuite extends WrittenFilesSuite {
         }
         .toList
       assert(partly.distinct.size > 2 && partly.count(_ == 0) < partly.size / 4, s"$name: $partly")
+    }
+  }
+
+  directory.test("without the footer, a last page that is damaged moves no row") { root =>
+    val options = Seq("uniformKey" -> "f")
+    // All pages are full, so that a page would fit into the place of another.
+    def full(name: String) = made(Files.createDirectories(root.resolve(name)), options, rows = 7 * 17)(paged)
+    val like = full("like")
+    val file = full("damaged")
+    val honest = Files.readAllBytes(local(file))
+    val blind = honest.updated(honest.length - 20, (honest(honest.length - 20) ^ 1).toByte)
+    framesOf(honest).map { case (at, size) => at + size - 1 }.foreach { end =>
+      Files.write(local(file), blind.updated(end, (blind(end) ^ 1).toByte))
+      try {
+        val back = recovered(reader(use), file, like = Some(like))
+        check(back, s"byte $end")
+        assertEquals(back.rebuiltBy, Some(like.toString))
+      } catch { case _: PmeException => () }
     }
   }
 

@@ -26,9 +26,10 @@ import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.recover.{FileRecovery, LostRows, RecoveredFile}
 import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, OwnFiles, StagedTable}
+import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.SnapshotDirectory
 import io.pmeparquet.spark.admin.job._
-import io.pmeparquet.spark.admin.seal.{SealResult, SealedGuard, SealingJob}
+import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealedGuard, SealingJob}
 import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.read.{EncryptedFileFormat, SchemaInference}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
@@ -126,21 +127,29 @@ private[recovery] final case class LostPart(
     message: String
 )
 
-/** What one file has given. ''Crosses the wire.'' */
+/**
+ * What some files have given. ''Crosses the wire.''
+ *
+ * @param written the new files, by their paths in the new table
+ */
 private final case class RecoveredPart(
-    files: Long,
+    written: Map[String, WrittenFooter],
     rows: Long,
     rowsLeftOut: Long,
     rowsWithLoss: Long,
+    lostFiles: Long,
     lost: List[LostPart]
 ) {
   def +(other: RecoveredPart): RecoveredPart = RecoveredPart(
-    files + other.files,
+    written ++ other.written,
     rows + other.rows,
     rowsLeftOut + other.rowsLeftOut,
     rowsWithLoss + other.rowsWithLoss,
+    lostFiles + other.lostFiles,
     lost ++ other.lost
   )
+
+  def files: Long = written.size.toLong
 }
 
 /** One recovery. ''Driver only.'' */
@@ -187,18 +196,19 @@ private final class RecoveryRun(
     }
     if (open.isEmpty) throw nothingOpens(ofSeal ++ unread)
     val (schema, others) = merged(open)
+    val seal = sealing.map(options => new SealingJob(ResolvedOptions.ofFrame(session, options), to.toString))
+    // A key that cannot sign is found before anything is written.
+    seal.foreach(_.prepare(Replaced.Nothing))
     val done = written(open.map(_._1).filterNot(file => others.exists(_.file == file.path)), schema)
     val lost = (ofSeal ++ unread ++ others ++ done.lost).sortBy(_.file)
-    val sealedAs = sealing.filter(_ => done.files > 0).map { options =>
-      new SealingJob(ResolvedOptions.ofFrame(session, options), to.toString).sealRecovered(from, done.files)
-    }
+    val sealedAs = seal.filter(_ => done.files > 0).map(_.sealRecovered(from, done.written))
     new RecoveredTable(
       Recovery.results.frame(session, lost),
       done.files,
       done.rows,
       done.rowsLeftOut,
       done.rowsWithLoss,
-      lost.filter(_.rows.isEmpty).map(_.file).distinct.size.toLong,
+      done.lostFiles + (ofSeal ++ unread ++ others).map(_.file).distinct.size,
       sealedAs.orNull
     )
   }
@@ -380,7 +390,7 @@ private final class RecoveryTask(
       }
     opened match {
       case Left(failed) =>
-        RecoveredPart(0, 0, 0, 0, List(LostPart(listed.path, None, failed.condition.name, failed.problem)))
+        RecoveredPart(Map.empty, 0, 0, 0, 1, List(LostPart(listed.path, None, failed.condition.name, failed.problem)))
       case Right(file) =>
         try {
           val done = rowsOf(new Path(listed.path), file, directory, conf)
@@ -394,6 +404,7 @@ private final class RecoveryTask(
     val name = path.toUri.getPath.stripPrefix(from.toUri.getPath.stripSuffix("/") + "/")
     val to = table.place(directory, name, conf)
     val lost = mutable.ListBuffer.empty[LostPart]
+    lost ++= file.rebuiltBy.map(RecoveryTask.rebuilt(path.toString, _))
     var rows, leftOut, withLoss = 0L
     var out: Option[OutputWriter] = None
     try {
@@ -422,7 +433,8 @@ private final class RecoveryTask(
         catch { case NonFatal(more) => failed.addSuppressed(more) }
         throw failed
     }
-    RecoveredPart(out.size.toLong, rows, leftOut, withLoss, lost.toList)
+    val made = out.map(_ => name -> WrittenFooter.read(to, conf)).toMap
+    RecoveredPart(made, rows, leftOut, withLoss, 0, lost.toList)
   }
 
   /** The row with NULL in the fields that it has lost, and their names. */
@@ -446,4 +458,17 @@ private final class RecoveryTask(
   }
 
   private def goOn(): Unit = FileJob.goOn("the recovery")
+}
+
+private object RecoveryTask {
+  def rebuilt(file: String, by: String): LostPart = {
+    val footer = PmeErrors.notAuthentic(file, "its footer")
+    LostPart(
+      file,
+      None,
+      footer.condition.name,
+      s"${footer.problem} Names and types are those of $by. Rows behind the last page that was found, and how many they " +
+        "are, are not known: compare them with what you know of the table."
+    )
+  }
 }

@@ -73,20 +73,6 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
     sealedWith(new ConfirmedChanges(expect), indexes, areNamed = indexes.isDefined, mayChangeKey = true)
   }
 
-  /**
-   * Seals a new table that a recovery has written.
-   *
-   * @param source the table that it was recovered from; the manifest names it
-   * @param files how many it has written
-   */
-  def sealRecovered(source: Path, files: Long): SealResult = {
-    requireWhole()
-    sealedWith(
-      new ConfirmedChanges(Some(files.toString)),
-      writer = s"${SealingJob.writer}, recovered from $source"
-    )
-  }
-
   /** What [[run]] would seal beyond what the version before lists; nothing is sealed. */
   def review(): SealedDifferences = {
     requireWhole()
@@ -127,14 +113,24 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
   }
 
   /**
+   * Seals a new table that a recovery has written, after [[prepare]].
+   *
+   * @param source the table that it was recovered from; the manifest names it
+   * @param written the files that the recovery has made
+   */
+  def sealRecovered(source: Path, written: Map[String, WrittenFooter]): SealResult =
+    sealWritten(written, s"${SealingJob.writer}, recovered from $source")
+
+  /**
    * Seals the table after a write that [[prepare]] has looked at.
    *
    * @param written the files that the write has made
+   * @param writer what the manifest says of who made it
    */
-  def sealWritten(written: Map[String, WrittenFooter]): SealResult = {
+  def sealWritten(written: Map[String, WrittenFooter], writer: String = SealingJob.writer): SealResult = {
     val rule = new OwnCommit(written, replaced.removes(written.keys))
     def attempt(left: Int): SealResult =
-      try sealedWith(rule)
+      try sealedWith(rule, writer = writer)
       catch {
         // Another append was sealed meanwhile: this one continues its version.
         case conflict: PmeException
