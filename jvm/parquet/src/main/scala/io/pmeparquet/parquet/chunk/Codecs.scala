@@ -1,6 +1,6 @@
 package io.pmeparquet.parquet.chunk
 
-import java.io.{ByteArrayInputStream, InputStream, IOException}
+import java.io.{ByteArrayInputStream, IOException, InputStream}
 import java.nio.{BufferUnderflowException, ByteBuffer}
 import java.util.zip.{DataFormatException, GZIPInputStream}
 

@@ -390,7 +390,14 @@ private final class RecoveryTask(
       }
     opened match {
       case Left(failed) =>
-        RecoveredPart(Map.empty, 0, 0, 0, 1, List(LostPart(listed.path, None, failed.condition.name, failed.problem)))
+        RecoveredPart(
+          Map.empty,
+          0,
+          0,
+          0,
+          1,
+          List(LostPart(listed.path, None, failed.condition.name, failed.problem))
+        )
       case Right(file) =>
         try {
           val done = rowsOf(new Path(listed.path), file, directory, conf)
