@@ -44,37 +44,43 @@ final class FileRecovery(
    *
    * @throws io.pmeparquet.PmeException if the footer does not open
    */
-  def metadata(listed: ListedFile, conf: Configuration): FileMetaData =
-    opened(listed.version.recovered, conf, scope.counters)._1.fileMetaData
+  def metadata(listed: ListedFile, conf: Configuration, goOn: () => Unit): FileMetaData =
+    opened(listed.version.recovered, conf, scope.counters, goOn)._1.fileMetaData
 
   /** The file, and the other one by whose columns its footer was rebuilt. */
   private def opened(
       version: FileVersion,
       conf: Configuration,
-      counters: ReadCounters
+      counters: ReadCounters,
+      goOn: () => Unit
   ): (OpenFile, Option[String]) = {
     seal.foreach(_.requireLength(version.path, version.length))
     val found =
       try OpenFiles.withoutColumnCheck(scope, version, conf, counters, seal, mayBeDamaged = true) -> None
       catch {
         case failed: PmeException if FileRecovery.OfFooter(failed.condition) && like.isDefined =>
-          rebuilt(version, conf, counters) -> like
+          rebuilt(version, conf, counters, goOn) -> like
       }
     seal.foreach(_.requireKey(version.path, found._1.footerMasterKey))
     found
   }
 
-  private def rebuilt(version: FileVersion, conf: Configuration, counters: ReadCounters): OpenFile = {
+  private def rebuilt(
+      version: FileVersion,
+      conf: Configuration,
+      counters: ReadCounters,
+      goOn: () => Unit
+  ): OpenFile = {
     val other = OpenFiles.withoutColumnCheck(scope, FileVersion.of(new Path(like.get), conf), conf, counters)
     OpenFiles.withFooter(scope, version, conf, counters) { (crypto, bytes, end) =>
-      new RebuiltFooter(crypto, bytes, end, other, counters).metadata
+      new RebuiltFooter(crypto, bytes, end, other, counters, goOn).metadata
     }
   }
 
   private[parquet] def open(now: FileVersion, conf: Configuration, goOn: () => Unit): RecoveredFile = {
     val version = now.recovered
     val counters = new Counters
-    val (file, rebuiltBy) = opened(version, conf, counters.tagged)
+    val (file, rebuiltBy) = opened(version, conf, counters.tagged, goOn)
     FileRecovery.requireRows(file)
     val findings = new Findings(Finding(version.path.toString))
     val found = new Found(unauthenticated)

@@ -11,7 +11,7 @@ import org.apache.parquet.format._
 
 import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
-import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, Limits, Range, ReadCounters, ThriftBounds}
+import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, Limits, Range, ReadCounters, Segment, ThriftBounds}
 import io.pmeparquet.parquet.chunk.{ChunkModules, Modules}
 import io.pmeparquet.parquet.file.{FileCrypto, OpenFile}
 
@@ -23,13 +23,15 @@ import io.pmeparquet.parquet.file.{FileCrypto, OpenFile}
  *
  * @param like the other file
  * @param end where the footer begins
+ * @param goOn called often; throws if the work is no longer wanted
  */
 private[recover] final class RebuiltFooter(
     crypto: FileCrypto,
     bytes: FileBytes,
     end: Long,
     like: OpenFile,
-    counters: ReadCounters
+    counters: ReadCounters,
+    goOn: () => Unit
 ) {
   import RebuiltFooter._
   private val file = bytes.file.path.toString
@@ -178,7 +180,7 @@ private[recover] final class RebuiltFooter(
       kind: ModuleKind,
       number: Int
   ): Option[PageHeader] = {
-    val segment = bytes.read(Range(at, length))
+    val segment = read(Range(at, length))
     try {
       val moduleEnd = cipher.end(segment.array, segment.at, segment.until, Limits.PageHeaderBytes, kind)
       val size = cipher.open(segment.array, segment.at, moduleEnd, kind, number)
@@ -189,11 +191,22 @@ private[recover] final class RebuiltFooter(
     } catch { case failed: PmeException if !PmeException.isOfCancelled(failed) => None }
   }
 
+  private var near: Option[Segment] = None
+
+  /** Modules are looked for one after the other, and most are short. */
+  private def read(range: Range): Segment = near.filter(_.holds(range)).getOrElse {
+    goOn()
+    val length = (end - range.offset).min(NearBytes.max(range.length).toLong).toInt
+    val found = bytes.read(Range(range.offset, length))
+    near = Some(found)
+    found
+  }.slice(range)
+
   /** The end of the module at a place according to the length before it, if that is possible. */
   private def frameEnd(at: Long): Option[Long] =
     if (end - at < ModuleFrame.LengthBytes) None
     else {
-      val found = bytes.read(Range(at, ModuleFrame.LengthBytes))
+      val found = read(Range(at, ModuleFrame.LengthBytes))
       val length = ModuleFrame.lengthAt(found.array, found.at)
       Some(length).filter(_ >= 0).map(at + ModuleFrame.LengthBytes + _).filter(_ <= end)
     }
@@ -267,5 +280,6 @@ private[recover] object RebuiltFooter {
   )
 
   private val FirstPage = 4L
+  private val NearBytes = 1 << 20
   private val MostOfHeader = Limits.PageHeaderBytes.toLong + ModuleFrame.GcmOverheadBytes
 }

@@ -354,7 +354,7 @@ private object RecoveryRun {
 private final class SchemaTask(recovery: FileRecovery) extends Serializable {
   def of(file: ListedFile, conf: Configuration): String = PmeSparkException.translated {
     val path = new Path(file.path)
-    SchemaInference.of(path, recovery.metadata(file, conf), conf).json
+    SchemaInference.of(path, recovery.metadata(file, conf, () => FileJob.goOn("the recovery")), conf).json
   }
 }
 
