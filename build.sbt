@@ -113,6 +113,7 @@ val parquetAndHadoop = Seq(
 /** The codecs of pages. */
 val codecs = Seq(
   "com.github.luben" % "zstd-jni" % zstd % Provided,
+  "org.brotli" % "dec" % brotli % Provided,
   "org.lz4" % "lz4-java" % lz4 % Provided,
   "org.xerial.snappy" % "snappy-java" % snappy % Provided
 )

@@ -14,6 +14,9 @@ object Versions {
   val hiveStorage = "2.8.1"
   val aircompressor = "0.27"
   val zstd = "1.5.5-4"
+
+  /** Google's decoder, which Spark does not bring, and users may add. */
+  val brotli = "0.1.2"
   val lz4 = "1.8.0"
   val snappy = "1.1.10.5"
   val jackson = "2.15.2"

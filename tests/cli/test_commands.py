@@ -98,6 +98,7 @@ def test_help_lists_all_commands() -> None:
         "keys",
         "migrate-orc",
         "plan",
+        "recover",
         "rekey",
         "report",
         "rotate",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from pme_parquet._encryption import Encryption
 from pme_parquet._operations.copies import Copied, FailedFile
 from pme_parquet._operations.migration import Migrated, MigrationPlan
 from pme_parquet._operations.operation import error_of
+from pme_parquet._operations.recovery import Recovered
 from pme_parquet._operations.rotation import RotatedFile, RotationReport
+from pme_parquet._operations.sealing import Sealed
 from pme_parquet._operations.verify import Opened
 from pme_parquet._plan import Plan, PlannedColumn, PlannedFiles, Refusal, UnmatchedPattern
 from pme_parquet._report.facts import KeyUse
@@ -34,9 +36,11 @@ DAMAGED = Finding("PME_DAMAGED_FILE", "[PME_DAMAGED_FILE] people/part-0.parquet 
 LACKING = Finding("PME_KEY_NOT_FOUND", "[PME_KEY_NOT_FOUND] people/part-0.parquet: there is no key 'pii'. Create it.")
 PII = KeyUse("pii", 2, "column", "double", "internal", 3, ("name",), 2048, 300, 0, ("name",), ("pay",), (), (128,), ())
 LOST = replace(PII, master_key="footer", version=None, kind="footer", unreadable_files=3, rows=None, bytes=None)
+RECOVERED = Recovered(files=2, rows=200, rows_left_out=0, rows_with_loss=0, lost_files=0)
 ROTATED = RotatedFile("people/part-1.parquet", "rotated", ["pay"], 2, [], "internal", None, None)
 FAILED = RotatedFile("people/part-0.parquet", "failed", [], 0, [], None, "PME_DAMAGED_FILE", DAMAGED.message)
 ROTATION = RotationReport([ROTATED, replace(ROTATED, file="people/part-2.parquet"), FAILED], dry_run=False)
+SEALED = Sealed(1, "d" * 64, "new/_pme_snapshots", 2, 200, 2048, 2, 0, 0, 2, "Ed25519", "s", "t")
 COLUMN = PlannedColumn("name", "name", "string", "pii", "column key", "name")
 FILES = PlannedFiles("encrypted", "f", "aws", "AES_GCM_V1", "envelope", 128, 128, "internal", None, True, "footerKey")  # noqa: FBT003
 PLAN = Plan((COLUMN,), (), (), FILES, ())
@@ -57,6 +61,7 @@ def results(stub: Stub) -> dict[str, Any]:
         "verify": CLEAN,
         "key-usage": Frame((PII,)),
         "migrate-orc": Migrated(files=2, rows=200, bytes=2048, already=1),
+        "recover": Frame(recovered=RECOVERED),
         "rotate": RotationReport([ROTATED], dry_run=False),
         "plan": PLAN,
         "doctor": pme.Diagnosis((Check("Spark", "ok", "4.3.0"),)),
@@ -74,6 +79,7 @@ OF_BOTH = OF_AWS | OF_ANOTHER
 COPY = {"source": "people", "target": "new", "progress": True}
 ROTATE = {"path": "people", "master_keys": None, "key_material": None, "dry_run": False, "allow_unused": False}
 MIGRATE = {"bloom_filters": True, "seal": False, "signing": None, "dry_run": False}
+RECOVER = {"lost": "rows", "unauthenticated": False, "like": None, "seal": False, "signing": None}
 LOOK = {"path": "people", "options": OF_AWS, "progress": True}
 HANDED_OVER: list[tuple[list[str], dict[str, Any]]] = [
     (
@@ -110,6 +116,29 @@ HANDED_OVER: list[tuple[list[str], dict[str, Any]]] = [
         | MIGRATE
         | {"options": OF_ANOTHER, "bloom_filters": False}
         | {"enc": {"footerKey": "f", "keyManagement": "envelope"}},
+    ),
+    (
+        ["recover", "people", "new", *OWN, *AWS, "--lost", "rows"],
+        COPY | RECOVER | {"enc": WRITING | OF_AWS, "options": OF_AWS},
+    ),
+    (
+        [
+            "recover",
+            "people",
+            "new",
+            *OWN,
+            *ANOTHER,
+            "--lost",
+            "cells",
+            "--like",
+            "people/a",
+            "--unauthenticated",
+            "--seal",
+        ],
+        COPY
+        | RECOVER
+        | {"enc": WRITING, "options": OF_ANOTHER, "lost": "cells", "like": "people/a"}
+        | {"unauthenticated": True, "seal": True},
     ),
     (["verify", "people", *AWS], LOOK | {"sample": None, "all_files": False}),
     (
@@ -215,6 +244,7 @@ OPERANDS: dict[str, list[str]] = {
     **{command: ["people"] for command in ("key-usage", "report", "rotate", "seal", "verify")},
     **{command: ["people", *OWN] for command in ("delta-encrypt", "plan")},
     "decrypt": ["people", "new", "--write-plaintext"],
+    "recover": ["people", "new", *OWN, "--lost", "rows"],
     "delta-rotate": ["people", "--footer-key", "f"],
     "doctor": OWN,
 }
@@ -340,6 +370,43 @@ def test_a_migration_that_would_fail_has_an_exit_code_and_seals_nothing(
     assert run("migrate-orc", "people", "new", *OWN, "--dry-run", "--json").document == json.loads(
         json.dumps(plan.to_dict())
     )
+
+
+@dataclass(frozen=True)
+class LostPart:
+    """A row of `pme.recover`."""
+
+    file: str
+    row_group: int | None
+    column: str | None
+    first_row: int | None
+    rows: int | None
+    condition: str
+    message: str
+
+
+PAGE = LostPart(DAMAGED.file, 0, "name", 5, 5, DAMAGED.condition, DAMAGED.message)
+KEY = LostPart(LACKING.file, 0, "name", 0, 20, LACKING.condition, LACKING.message)
+
+
+@pytest.mark.parametrize(("lost", "code"), [((), 0), ((PAGE,), 1), ((KEY,), 3), ((KEY, PAGE), 1)])
+def test_recover_prints_what_came_back_and_exits_by_what_is_lost(
+    results: dict[str, Any], lost: tuple[LostPart, ...], code: int
+) -> None:
+    came = replace(RECOVERED, rows_left_out=5 if lost else 0, sealed=SEALED)
+    results["recover"] = Frame(lost, recovered=came)
+    done = run("recover", *OPERANDS["recover"])
+    assert (done.code, done.err) == (code, "")
+    first, *others = done.out.splitlines()
+    assert first == f"new: {came}"
+    assert others == [*(one.message for one in lost), *str(SEALED).splitlines()]
+    document = run("recover", *OPERANDS["recover"], "--json").document
+    assert (document["rows"], document["target"], document["sealed"]["version"]) == (200, "new", 1)
+    assert [one["first_row"] for one in document["lost"]] == [one.first_row for one in lost]
+    results["recover"] = Frame(
+        (replace(PAGE, row_group=None, column=None, first_row=None, rows=None),), recovered=RECOVERED
+    )
+    assert run("recover", *OPERANDS["recover"], "--json").document["lost"][0]["rows"] is None
 
 
 @pytest.mark.parametrize(("found", "code"), [(LACKING.message, 3), ("the connector is there twice", 1)])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
+from tests.docs.named import functions_in
 from tests.support.markdown import ROOT
 
 STORES = ("S3A", "HDFS", "Google", "ABFS")
@@ -152,14 +152,7 @@ def of_row(first: str) -> list[str | None]:
 def is_there(test: str) -> bool:
     """Return whether a module defines a test, or imports it."""
     module, _, name = test.partition("::")
-    text = (ROOT / "tests" / f"{module}.py").read_text(encoding="utf-8")
-    here: set[str] = set()
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef):
-            here.add(node.name)
-        elif isinstance(node, ast.ImportFrom):
-            here |= {one.name for one in node.names}
-    return name in here
+    return name in functions_in(f"tests/{module}.py")
 
 
 def test_what_the_tables_of_stores_say_is_what_tests_run() -> None:

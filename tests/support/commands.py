@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import pme_parquet as pme
     from pme_parquet._cli.sessions import SparkChoice
+    from pme_parquet._operations.recovery import Recovered
     from pme_parquet._operations.verify import Opened
 
 
@@ -167,10 +168,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Frame:
-    """What commands use of a DataFrame: `rows` are dataclasses, and `opened` is as `pme.verify` sets it."""
+    """What commands use of a DataFrame: `rows` are dataclasses, the rest as `pme.verify` or `pme.recover` set it."""
 
     rows: tuple[Any, ...] = ()
     opened: Opened | None = None
+    recovered: Recovered | None = None
 
     def collect(self) -> list[Row]:
         return [Row(**{one.name: _listed(getattr(row, one.name)) for one in fields(row)}) for row in self.rows]

@@ -20,6 +20,7 @@ from pme_parquet._operations.frames import plan, read, write
 from pme_parquet._operations.indexes import Bloom, IndexClass, MinMax, ValueList
 from pme_parquet._operations.migration import Migrated, MigrationPlan, SourceColumn, migrate_orc, wrap_orc_key
 from pme_parquet._operations.query_stats import QueryStats, ScannedFiles, SkippedFiles, query_stats
+from pme_parquet._operations.recovery import Recovered, recover
 from pme_parquet._operations.rotation import RotatedFile, RotationReport, rotate
 from pme_parquet._operations.sealing import ExpiredSnapshots, Sealed, drop_index, expire_snapshots, seal
 from pme_parquet._operations.verify import DeltaFiles, Opened, Sample, key_usage, verify
@@ -93,6 +94,7 @@ __all__ = [
     "PmeError",
     "PythonKms",
     "QueryStats",
+    "Recovered",
     "Refusal",
     "RotatedFile",
     "RotationReport",
@@ -140,6 +142,7 @@ __all__ = [
     "plan",
     "query_stats",
     "read",
+    "recover",
     "rekey",
     "report",
     "rotate",

@@ -33,6 +33,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         copying.rekey,
         copying.decrypt,
         copying.migrate_orc,
+        copying.recover,
         delta.delta_encrypt,
         delta.delta_rotate,
     ),

@@ -221,6 +221,7 @@ _KINDS = {
     "str | PathLike[str]": _Kind(Path),
     "SecretReference": _Kind(str, "REF", "Write it as env:NAME or file:PATH.", parse_reference),
     "Literal['internal', 'external']": _Kind(str),
+    "Literal['rows', 'cells']": _Kind(str, "rows|cells"),
     "Sequence[str]": _NAMES,
     "str | Iterable[str]": _NAMES,
     "str | Sequence[str]": _NAMES,
@@ -264,7 +265,8 @@ class _Derived:
         self.parameter = parameter
         self._function = function
         self._kind = _NAMES if parameter.kind is parameter.VAR_POSITIONAL else _KINDS[_annotation(parameter)]
-        self._is_argument = parameter.default is parameter.empty or parameter.name == "target"
+        is_named = parameter.kind is parameter.KEYWORD_ONLY
+        self._is_argument = (parameter.default is parameter.empty and not is_named) or parameter.name == "target"
         is_repeated = self._kind.typed == list[str] and not self._is_argument
         plain = parameter.name.removesuffix("s") if is_repeated else parameter.name
         self.name = name or _OTHER_NAMES.get(parameter.name, plain)

@@ -1,4 +1,4 @@
-"""`pme-parquet encrypt`, `rekey`, `decrypt` and `migrate-orc`: copies of tables."""
+"""`pme-parquet encrypt`, `rekey`, `decrypt`, `migrate-orc` and `recover`: copies of tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pme_parquet._cli.commands import Answer, Call, command
 from pme_parquet._cli.options import kms_options, merged, pairs
 from pme_parquet._cli.output import of_findings, printable_lines
 from pme_parquet._display.words import Grouped, by_cause, number, size
-from pme_parquet._operations import copies, migration
+from pme_parquet._operations import copies, migration, recovery
 
 if TYPE_CHECKING:
     from pme_parquet._operations.copies import Copied
@@ -122,3 +122,25 @@ def migrate_orc(
     text += f"; {number(done.already, 'file')} of an earlier run" if done.already else ""
     text += "" if done.sealed is None else f"\n{printable_lines(done.sealed)}"
     return Answer(text, {"target": call["target"]} | asdict(done))
+
+
+@command(recovery.recover)
+def recover(call: Call, source_option: SourceOptions = None) -> Answer:
+    """Write what is sound in a damaged table as a new table, and list what is lost.
+
+    `pme-parquet recover people people-sound --lost rows --footer-key footer --options-file kms.json`
+
+    Exit 1 if something is lost, 3 if only keys are missing or refused. The target is written in both cases, unless
+    nothing came back.
+    """
+    options = _source_options(call, source_option)
+    with call.session(checked=merged(options, call.options)) as running:
+        found = call.on(running, options=options)
+        lost = [row.asDict() for row in found.collect()]
+    groups = by_cause(Grouped(one["condition"], one["file"], one["message"], one["column"]) for one in lost)
+    sealed = found.recovered.sealed
+    text = "\n".join(
+        [f"{call['target']}: {found.recovered}", *groups, *([] if sealed is None else [printable_lines(sealed)])]
+    )
+    document = {"target": call["target"]} | asdict(found.recovered) | {"lost": lost}
+    return Answer(text, document, of_findings(one["condition"] for one in lost))

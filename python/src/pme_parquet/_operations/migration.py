@@ -208,11 +208,11 @@ def migrate_orc(  # noqa: PLR0913 source and target, their keys, and what is ask
     if seal:
         # A file that somebody else puts there is one too many.
         files = done.files()
-        sealed = seal_table(spark, target, options=_kms_of(writing), signing=signing, expect=files, progress=progress)
+        sealed = seal_table(spark, target, options=of_target(writing), signing=signing, expect=files, progress=progress)
     return result_of(Migrated, done, sealed=sealed)
 
 
-def _kms_of(writing: dict[str, str]) -> dict[str, str]:
+def of_target(writing: dict[str, str]) -> dict[str, str]:
     """The options that say where keys are, without requirements: those of the source's columns are only names here."""
     return {name: value for name, value in writing.items() if not _is_of_write(name)}
 

@@ -1,10 +1,9 @@
 package io.pmeparquet.parquet.bytes
 
-import java.io.{Closeable, EOFException}
+import java.io.{Closeable, EOFException, IOException}
 import java.lang.reflect.InvocationTargetException
 import java.nio.ByteBuffer
 import java.util.concurrent.{CompletableFuture, ExecutionException}
-import java.util.concurrent.atomic.LongAdder
 import java.util.function.IntFunction
 
 import scala.collection.mutable
@@ -32,7 +31,10 @@ private[parquet] final class FileBytes(
   /** Reads a range now, to answer later requests for parts of it. */
   def keep(range: Range): Unit = known = Some(read(range))
 
-  /** @throws io.pmeparquet.PmeException if the range exceeds the file */
+  /**
+   * @throws io.pmeparquet.PmeException if the range exceeds the file
+   * @throws java.io.IOException if storage fails
+   */
   def read(range: Range): Segment = known.filter(_.holds(range)).fold(fetch(range))(_.slice(range))
 
   /** @return the segment of each range, in the order of the ranges */
@@ -54,7 +56,7 @@ private[parquet] final class FileBytes(
   private def fetchAll(ranges: Seq[Range]): Seq[Segment] =
     if (ranges.size > 1 && VectoredReads.serves(opened)) {
       ranges.foreach(requireInFile)
-      val segments = cutIsDamage(VectoredReads.read(opened, ranges))
+      val segments = whole(ranges.last)(VectoredReads.read(opened, ranges))
       ranges.foreach(count)
       segments
     } else ranges.map(fetch)
@@ -81,7 +83,7 @@ private[parquet] final class FileBytes(
 
   private def counted[A](range: Range)(read: => A): A = {
     requireInFile(range)
-    val done = cutIsDamage(read)
+    val done = whole(range)(read)
     count(range)
     done
   }
@@ -98,10 +100,15 @@ private[parquet] final class FileBytes(
         s"the file has ${file.length} bytes, but refers to bytes ${range.offset} to ${range.end}"
       )
 
-  private def cutIsDamage[A](read: => A): A =
+  private def whole[A](range: Range)(read: => A): A =
     try read
     catch {
-      case cut: EOFException => throw PmeErrors.damaged(file.path.toString, "the data ends too early", cut)
+      case cut: EOFException =>
+        // A file that still has the bytes is not cut: its connection is.
+        if (file.isRecovered && FileVersion.of(file.path, conf).length >= range.end)
+          // Without its cause, by which callers would take it for damage.
+          throw new IOException(s"${file.path}: storage sent less than bytes ${range.offset} to ${range.end}")
+        throw PmeErrors.damaged(file.path.toString, "the data ends too early", cut)
     }
 
   private def count(range: Range): Unit = {
@@ -159,43 +166,6 @@ private[parquet] final class Segment(val array: Array[Byte], val at: Int, val of
       throw new IllegalStateException(s"internal error: $range is not in $offset..$end")
     new Segment(array, indexOf(range.offset), range.offset, range.length)
   }
-}
-
-/**
- * Counts what reading costs: unlike times, these numbers are the same in every run.
- *
- * @param all counts everything that this one counts: a task's counters add to its scope's
- */
-final class ReadCounters(all: Option[ReadCounters]) {
-  def this() = this(None)
-
-  /** Read requests to the file system, and the bytes that they returned. */
-  val reads: ReadCounter = new ReadCounter(all.map(_.reads))
-  val bytes: ReadCounter = new ReadCounter(all.map(_.bytes))
-
-  /** Modules decrypted, by GCM or CTR. */
-  val modules: ReadCounter = new ReadCounter(all.map(_.modules))
-  val footers: ReadCounter = new ReadCounter(all.map(_.footers))
-
-  /** Data keys obtained from key metadata. */
-  val keys: ReadCounter = new ReadCounter(all.map(_.keys))
-
-  override def toString: String =
-    s"reads=${reads.sum} bytes=${bytes.sum} modules=${modules.sum} footers=${footers.sum} keys=${keys.sum}"
-}
-
-/** Any thread may add to it or read it. */
-final class ReadCounter private[parquet] (all: Option[ReadCounter]) {
-  private val counted = new LongAdder
-
-  def add(more: Long): Unit = {
-    counted.add(more)
-    all.foreach(_.add(more))
-  }
-
-  def increment(): Unit = add(1)
-
-  def sum: Long = counted.sum
 }
 
 /**

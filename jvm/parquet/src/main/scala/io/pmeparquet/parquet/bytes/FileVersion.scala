@@ -3,7 +3,7 @@ package io.pmeparquet.parquet.bytes
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{EtagSource, FSDataInputStream, FileStatus, Path}
+import org.apache.hadoop.fs.{ChecksumFileSystem, EtagSource, FSDataInputStream, FileStatus, Path}
 import org.apache.hadoop.util.functional.FutureIO
 
 import io.pmeparquet.material.MaterialFile
@@ -15,6 +15,8 @@ import io.pmeparquet.PmeException
  *
  * @param destination where it will be read from, if not at `path`
  * @param etag none where files have none, or if the file is known from a listing
+ * @param isRecovered whether it is read for what is sound of it: without checksum files of Hadoop's own, and with a second
+ *   look before damage is reported
  * @param status what the store reported of the file, if it was asked for this one
  */
 private[parquet] final case class FileVersion(
@@ -22,7 +24,8 @@ private[parquet] final case class FileVersion(
     length: Long,
     modified: Long,
     destination: Option[Path] = None,
-    etag: Option[String] = None
+    etag: Option[String] = None,
+    isRecovered: Boolean = false
 )(status: Option[FileStatus] = None) {
 
   /** The path from which its AAD prefix may be made. */
@@ -30,6 +33,9 @@ private[parquet] final case class FileVersion(
 
   /** The same file, which will be read from another place. */
   def readFrom(destination: Path): FileVersion = copy(destination = Some(destination))(status)
+
+  /** The same file, read for what is sound of it. */
+  def recovered: FileVersion = copy(isRecovered = true)(status)
 
   /** Whether a listing shows this file. */
   def isListed(listed: FileVersion): Boolean = copy(etag = listed.etag)(None) == listed
@@ -40,7 +46,10 @@ private[parquet] final case class FileVersion(
    * length may be another one. On other file systems the status proves nothing and saves nothing.
    */
   def open(conf: Configuration): FSDataInputStream = {
-    val fs = path.getFileSystem(conf)
+    val fs = path.getFileSystem(conf) match {
+      case checked: ChecksumFileSystem if isRecovered => checked.getRawFileSystem
+      case other => other
+    }
     status.filter(_ => etag.isDefined).fold(fs.open(path)) { known =>
       FutureIO.awaitFuture(fs.openFile(path).withFileStatus(known).build())
     }

@@ -133,12 +133,12 @@ private[parquet] final class AllPages(segment: Segment) extends PagePlaces {
     offset = segment.offset + (end - segment.at)
 }
 
-/** Some pages of a chunk, at the places that the offset index states. */
-private[parquet] final class SomePages(override val dictionary: Option[PagePlace], places: Seq[PagePlace])
-    extends PagePlaces {
-  private val left = places.iterator
-
+/** Some pages of a chunk, at places that are known. */
+private[parquet] final class SomePages(
+    override val dictionary: Option[PagePlace],
+    places: Iterator[PagePlace]
+) extends PagePlaces {
   override def areAll: Boolean = false
-  override def next(): Option[PagePlace] = if (left.hasNext) Some(left.next()) else None
+  override def next(): Option[PagePlace] = if (places.hasNext) Some(places.next()) else None
   override def passed(place: PagePlace, end: Int): Unit = ()
 }

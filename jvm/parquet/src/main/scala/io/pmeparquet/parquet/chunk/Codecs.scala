@@ -1,15 +1,13 @@
 package io.pmeparquet.parquet.chunk
 
-import java.io.{ByteArrayInputStream, IOException}
+import java.io.{ByteArrayInputStream, IOException, InputStream}
 import java.nio.{BufferUnderflowException, ByteBuffer}
 import java.util.zip.{DataFormatException, GZIPInputStream}
 
 import com.github.luben.zstd.Zstd
 import net.jpountz.lz4.{LZ4Exception, LZ4Factory}
-import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.bytes.BytesInput
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
-import org.apache.parquet.hadoop.CodecFactory
+import org.brotli.dec.BrotliInputStream
 import org.xerial.snappy.Snappy
 
 import io.pmeparquet.PmeErrors
@@ -34,23 +32,18 @@ private[parquet] final class Codec(val mostPerByte: Long, val isNone: Boolean = 
     val decompress: Decompress
 )
 
-/** The codecs of one read: Spark's own libraries if they decompress in one call, and parquet-java for the rest. */
-private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
-  private var others: Option[CodecFactory] = None
+/** The codecs of pages: the libraries that Spark has, and Google's decoder for Brotli if the user adds it. */
+private[parquet] object Codecs {
 
-  private def parquetCodecs: CodecFactory = {
-    if (others.isEmpty) others = Some(new CodecFactory(conf, 0))
-    others.get
-  }
-
+  /** @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if there is no such codec, or its library is missing */
   def of(name: CompressionCodecName): Codec = name match {
-    case CompressionCodecName.UNCOMPRESSED => Codecs.None
-    case CompressionCodecName.SNAPPY => Codecs.OneSnappy
-    case CompressionCodecName.ZSTD => Codecs.OneZstd
-    case CompressionCodecName.GZIP => Codecs.Gzip
-    case CompressionCodecName.LZ4_RAW => Codecs.Lz4Raw
-    case CompressionCodecName.LZ4 => Codecs.Lz4
-    case CompressionCodecName.BROTLI => byParquet(CompressionCodecName.BROTLI)
+    case CompressionCodecName.UNCOMPRESSED => None
+    case CompressionCodecName.SNAPPY => OneSnappy
+    case CompressionCodecName.ZSTD => OneZstd
+    case CompressionCodecName.GZIP => Gzip
+    case CompressionCodecName.LZ4_RAW => Lz4Raw
+    case CompressionCodecName.LZ4 => Lz4
+    case CompressionCodecName.BROTLI => Brotli
     case other =>
       throw PmeErrors.unsupported(
         s"codec ${other.name}",
@@ -59,32 +52,6 @@ private[parquet] final class Codecs(conf: Configuration) extends AutoCloseable {
         "Write the table with another codec."
       )
   }
-
-  /** A codec that exists only if its library does. */
-  private def byParquet(name: CompressionCodecName): Codec = {
-    val decompressor =
-      try parquetCodecs.getDecompressor(name)
-      catch {
-        case missing: RuntimeException =>
-          throw PmeErrors.unsupported(
-            s"codec ${name.name}",
-            "reading its pages",
-            "its library is not on the class path",
-            "Add the library, or write the table with another codec.",
-            missing
-          )
-      }
-    new Codec(mostPerByte = Int.MaxValue)((in, offset, length, out, outOffset, size) => {
-      val bytes = decompressor.decompress(BytesInput.from(in, offset, length), size).toByteArray
-      System.arraycopy(bytes, 0, out, outOffset, bytes.length.min(size))
-      bytes.length
-    })
-  }
-
-  override def close(): Unit = others.foreach(_.release())
-}
-
-private[parquet] object Codecs {
 
   /** Runs a codec. Any complaint about its input is damage. */
   def run(
@@ -161,13 +128,38 @@ private[parquet] object Codecs {
   }
 
   // Deflate's best ratio is 1032.
-  private val Gzip = new Codec(mostPerByte = 1100)((in, offset, length, out, outOffset, size) => {
-    val stream = new GZIPInputStream(new ByteArrayInputStream(in, offset, length), GzipBufferBytes)
-    try {
-      val read = stream.readNBytes(out, outOffset, size)
-      if (read == size && stream.read() >= 0) size + 1 else read
-    } finally stream.close()
-  })
+  private val Gzip = new Codec(mostPerByte = 1100)(streamed(new GZIPInputStream(_, StreamBytes)))
 
-  private val GzipBufferBytes = 16 * 1024
+  /** A class that is not there is looked for again by the next read. */
+  private lazy val Brotli: Codec = {
+    try Class.forName("org.brotli.dec.BrotliInputStream", false, getClass.getClassLoader)
+    catch {
+      case missing @ (_: ClassNotFoundException | _: LinkageError) =>
+        throw PmeErrors.unsupported(
+          "codec BROTLI",
+          "reading its pages",
+          "its library is not on the class path",
+          "Add org.brotli:dec:0.1.2 (--packages), or write the table with another codec.",
+          missing
+        )
+    }
+    // 16 MiB take at least four bytes.
+    new Codec(mostPerByte = 1 << 22)(streamed(BrotliStream.open))
+  }
+
+  private def streamed(opened: InputStream => InputStream): Decompress =
+    (in, offset, length, out, outOffset, size) => {
+      val stream = opened(new ByteArrayInputStream(in, offset, length))
+      try {
+        val read = stream.readNBytes(out, outOffset, size)
+        if (read == size && stream.read() >= 0) size + 1 else read
+      } finally stream.close()
+    }
+
+  private[chunk] val StreamBytes = 16 * 1024
+}
+
+/** Apart from [[Codecs]]: the JVM looks for the library when it loads this class. */
+private object BrotliStream {
+  def open(in: InputStream): InputStream = new BrotliInputStream(in, Codecs.StreamBytes)
 }

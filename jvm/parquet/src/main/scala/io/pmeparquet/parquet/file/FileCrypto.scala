@@ -1,6 +1,6 @@
 package io.pmeparquet.parquet.file
 
-import java.io.ByteArrayInputStream
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
 import java.nio.ByteBuffer
 import java.security.SecureRandom
 import java.util.concurrent.ConcurrentHashMap
@@ -125,12 +125,32 @@ private[parquet] final class FileCrypto private (
     }
   }
 
+  /** A chunk's metadata as the footer has it, under a key of the column's own. */
+  def sealMetadata(metadata: ColumnMetaData, key: AesKey, rowGroupOrdinal: Int, ordinal: Int): Array[Byte] = {
+    val content = new ByteArrayOutputStream
+    Util.writeColumnMetaData(metadata, content, null, null)
+    val aad = new ModuleAad(fileAad, rowGroupOrdinal, ordinal)
+    val aadLength = aad.select(ModuleKind.ColumnMetaData, 0)
+    val module = new AesGcm(key, provider).seal(content.toByteArray, aad.bytes, aadLength, new SecureRandom)
+    ModuleFrame.lengthOf(module.length) ++ module
+  }
+
   /** The ciphers of a chunk's modules. */
-  def modules(chunk: Chunk, key: AesKey, counters: ReadCounters): ChunkModules = {
-    val where = s"$file, column '${chunk.display}'"
+  def modules(chunk: Chunk, key: AesKey, counters: ReadCounters): ChunkModules =
+    modules(chunk.display, chunk.rowGroupOrdinal, chunk.ordinal, key, counters)
+
+  /** The ciphers of the modules of a column, by its name and place in a row group. */
+  def modules(
+      name: String,
+      rowGroupOrdinal: Int,
+      ordinal: Int,
+      key: AesKey,
+      counters: ReadCounters
+  ): ChunkModules = {
+    val where = s"$file, column '$name'"
     val gcm = new AesGcm(key, provider)
     val pages = if (tail.ctr) new AesCtr(key, provider) else gcm
-    def aad = new ModuleAad(fileAad, chunk.rowGroupOrdinal, chunk.ordinal)
+    def aad = new ModuleAad(fileAad, rowGroupOrdinal, ordinal)
     new ChunkModules(new Modules(gcm, aad, where, counters), new Modules(pages, aad, where, counters))
   }
 

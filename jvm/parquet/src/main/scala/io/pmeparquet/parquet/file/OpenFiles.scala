@@ -100,13 +100,18 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
     file
   }
 
-  /** As [[read]], but does not check the keys of its columns; [[OpenFile.deviations]] does. */
+  /**
+   * As [[read]], but does not check the keys of its columns; [[OpenFile.deviations]] does.
+   *
+   * @param mayBeDamaged whether any module may prove the footer, since the first ones may not open
+   */
   def withoutColumnCheck(
       scope: ReadScope,
       version: FileVersion,
       conf: Configuration,
       counters: ReadCounters,
-      seal: Option[FileSeal] = None
+      seal: Option[FileSeal] = None,
+      mayBeDamaged: Boolean = false
   ): OpenFile = {
     val file = version.path.toString
     val bytes = new FileBytes(version, conf, counters)
@@ -130,8 +135,34 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
           val metadata = FileTail.metadata(crypto.openFooter(footer.segment, counters), file)
           val named = nameKeys(metadata, version, scope.settings)
           val opened = new OpenFile(version, metadata, Some(crypto), named, footer.tail, footer.sha256)
-          if (FooterPolicy.isUnproven(tail, scope.settings)) FooterProof.require(opened, bytes, counters)
+          if (FooterPolicy.isUnproven(tail, scope.settings))
+            new FooterProof(opened, bytes, counters).require(mayBeDamaged)
           opened
+      }
+    } finally bytes.close()
+  }
+
+  /**
+   * A file whose footer does not open, if what precedes its footer module does: the algorithm and the footer's key.
+   *
+   * @param footerOf makes the footer: from the file's keys, what is before its footer, and where that ends
+   * @throws io.pmeparquet.PmeException if the file is plaintext, cut, or refused by the scope's policy
+   */
+  def withFooter(
+      scope: ReadScope,
+      version: FileVersion,
+      conf: Configuration,
+      counters: ReadCounters
+  )(footerOf: (FileCrypto, FileBytes, Long) => FileMetaData): OpenFile = {
+    val bytes = new FileBytes(version, conf, counters)
+    try {
+      val footer = FooterBytes.read(bytes)
+      FileTail.of(footer, version.path.toString) match {
+        case tail: FileTail.Encrypted if !tail.plaintextFooter =>
+          val crypto = FileCrypto.of(scope, version, conf, tail, counters)
+          val metadata = footerOf(crypto, bytes, footer.segment.offset)
+          new OpenFile(version, metadata, Some(crypto), Set.empty, footer.tail, footer.sha256)
+        case _ => throw PmeErrors.notAuthentic(version.path.toString, "its footer")
       }
     } finally bytes.close()
   }
@@ -178,28 +209,33 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
  * Proves that an encrypted footer is a footer if only the file states its AAD prefix: another module must open under
  * the same AAD. If `FooterPolicy.isUnproven`, this comes before anything that the footer states is believed.
  */
-private object FooterProof {
+private final class FooterProof(file: OpenFile, bytes: FileBytes, counters: ReadCounters) {
+  import FooterProof._
 
-  /** @throws io.pmeparquet.PmeException if no module can prove it, or one does not open */
-  def require(file: OpenFile, bytes: FileBytes, counters: ReadCounters): Unit =
-    (0 until file.rowGroupCount).find(file.rowCount(_) > 0).foreach { group =>
-      val shown =
-        file.sealedColumns(group, withFooterKey = true).exists(opensPage(file, bytes, group, _, counters)) ||
-          file.sealedColumns(group, withFooterKey = false).exists(opensMetadata(file, group, _, counters))
-      if (!shown) throw PmeErrors.unprovenPrefix(file.version.path.toString)
+  /**
+   * @param mayBeDamaged whether it goes on to other modules if one does not open
+   * @throws io.pmeparquet.PmeException if no module can prove it, or one does not open
+   */
+  def require(mayBeDamaged: Boolean): Unit = {
+    val groups = (0 until file.rowGroupCount).filter(file.rowCount(_) > 0)
+    val shown = (if (mayBeDamaged) groups else groups.take(1)).exists { group =>
+      def proves(withFooterKey: Boolean)(opens: Seq[String] => Boolean) =
+        file.sealedColumns(group, withFooterKey).exists { column =>
+          try opens(column)
+          catch { case failed: PmeException if mayBeDamaged && OfDamage(failed.condition) => false }
+        }
+      proves(withFooterKey = true)(opensPage(group, _)) || proves(withFooterKey = false)(
+        opensMetadata(group, _)
+      )
     }
+    if (groups.nonEmpty && !shown) throw PmeErrors.unprovenPrefix(file.version.path.toString)
+  }
 
   /** Whether the column has a page in this row group; its header then has opened. */
-  private def opensPage(
-      file: OpenFile,
-      bytes: FileBytes,
-      group: Int,
-      column: Seq[String],
-      counters: ReadCounters
-  ): Boolean = {
+  private def opensPage(group: Int, column: Seq[String]): Boolean = {
     val chunk = file.chunks(group, Seq(column), counters).chunks.head
     chunk.meta.getValueCount > 0 && file.modules(chunk, counters).exists { modules =>
-      val segment = firstModule(file, bytes, chunk)
+      val segment = firstModule(chunk)
       val kind =
         if (chunk.mayHaveDictionary) ModuleKind.DictionaryPageHeader else ModuleKind.DataPageHeader
       val headers = modules.headers
@@ -214,7 +250,7 @@ private object FooterProof {
     }
   }
 
-  private def firstModule(file: OpenFile, bytes: FileBytes, chunk: Chunk): Segment = {
+  private def firstModule(chunk: Chunk): Segment = {
     val all = file.rangeOf(chunk)
     def first(length: Long) = bytes.read(all.copy(length = length.min(all.length.toLong).toInt))
     val usual = first(UsualBytes)
@@ -226,18 +262,16 @@ private object FooterProof {
   }
 
   /** Whether the column's key is available; its metadata then has opened. */
-  private def opensMetadata(
-      file: OpenFile,
-      group: Int,
-      column: Seq[String],
-      counters: ReadCounters
-  ): Boolean =
+  private def opensMetadata(group: Int, column: Seq[String]): Boolean =
     try {
       file.chunks(group, Seq(column), counters)
       true
-    } catch { case failed: PmeException if NoKey.contains(failed.condition) => false }
+    } catch { case failed: PmeException if NoKey(failed.condition) => false }
+}
 
+private object FooterProof {
   private val NoKey = Set[Condition](Condition.KeyDenied, Condition.KeyNotFound, Condition.KmsUnavailable)
+  private val OfDamage = Set[Condition](Condition.NotAuthentic, Condition.DamagedFile)
 
   /** Page headers are short, unless they have long statistics. */
   private val UsualBytes = 1024L

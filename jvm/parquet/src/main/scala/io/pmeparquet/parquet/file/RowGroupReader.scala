@@ -12,7 +12,7 @@ import org.apache.parquet.column.ColumnDescriptor
 import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.hadoop.ParquetInputFormat
 
-import io.pmeparquet.parquet.bytes.{FileBytes, Range, ReadCounters, Segment}
+import io.pmeparquet.parquet.bytes.{FileBytes, ParquetFailures, Range, ReadCounters, Segment}
 import io.pmeparquet.parquet.chunk._
 import io.pmeparquet.parquet.scope.ReadScope
 
@@ -120,7 +120,7 @@ final class RowGroupReader private[file] (
         val places = () =>
           new SomePages(
             dictionary.map(range => PagePlace(segment(range), range.offset, 0, None)),
-            pages.map(page =>
+            pages.iterator.map(page =>
               PagePlace(segment(page.range), page.range.offset, page.ordinal, Some(page.rows))
             )
           )
@@ -181,11 +181,10 @@ private final class RowGroupPages(
     rows.fold(Optional.empty[PrimitiveIterator.OfLong]())(some => Optional.of(some.iterator))
 }
 
-/** An open file with what one task needs to read it: a stream, codecs and counters. For one thread. */
+/** An open file with what one task needs to read it: a stream and counters. For one thread. */
 private[file] final class FileInput(val file: OpenFile, conf: Configuration, val counters: ReadCounters)
     extends Closeable {
   val bytes: FileBytes = file.bytes(conf, counters)
-  private val codecs = new Codecs(conf)
   val indexes: Indexes = new Indexes(file, bytes, counters)
 
   def rules(scope: ReadScope, vectorized: Boolean): PageRules = PageRules(
@@ -194,7 +193,7 @@ private[file] final class FileInput(val file: OpenFile, conf: Configuration, val
     vectorized
   )
 
-  def codecOf(chunk: Chunk): Codec = codecs.of(chunk.meta.getCodec)
+  def codecOf(chunk: Chunk): Codec = Codecs.of(chunk.meta.getCodec)
 
   /** The pages of a chunk, for [[ChunkPages]]. */
   def pages(
@@ -207,10 +206,7 @@ private[file] final class FileInput(val file: OpenFile, conf: Configuration, val
   ): ChunkPages =
     new ChunkPages(file.source(chunk, counters), codecOf(chunk), places, wanted, rules, memory, opened)
 
-  override def close(): Unit = {
-    bytes.close()
-    codecs.close()
-  }
+  override def close(): Unit = bytes.close()
 }
 
 /**
@@ -218,22 +214,47 @@ private[file] final class FileInput(val file: OpenFile, conf: Configuration, val
  * before it is asked. For one thread.
  *
  * @param scope in which the file was opened
+ * @param clearLevels whether levels outside modules are read, if not as the scope says
  */
 private[parquet] final class ColumnPages(
     scope: ReadScope,
     file: OpenFile,
     conf: Configuration,
-    counters: ReadCounters
+    counters: ReadCounters,
+    clearLevels: Option[Boolean] = None
 ) extends Closeable {
   private val input = new FileInput(file, conf, counters)
   // Values of one page are kept while the next is read.
-  private val rules = input.rules(scope, vectorized = false)
+  private val rules = {
+    val ofScope = input.rules(scope, vectorized = false)
+    ofScope.copy(allowClearLevels = clearLevels.getOrElse(ofScope.allowClearLevels))
+  }
 
   def indexes: Indexes = input.indexes
 
   /** All pages of some chunks of a row group, each decrypted when it is read. */
   def of(chunks: RowGroupChunks): PageReadStore =
     new RowGroupReader(input, chunks, None, None, rules, new Dictionaries).pages(None)
+
+  /** What decoding gives; whatever a decoder does not take is damage. */
+  def named[A](what: String)(decode: => A): A = ParquetFailures.naming(file.version.path, what)(decode)
+
+  /** The page of a chunk at a place, or its dictionary. */
+  def place(range: Range, ordinal: Int): PagePlace =
+    PagePlace(input.bytes.read(range), range.offset, ordinal, None)
+
+  /**
+   * Some pages of a chunk.
+   *
+   * @param opened its dictionary, once it is read
+   */
+  def some(
+      chunk: Chunk,
+      dictionary: Option[PagePlace],
+      places: Iterator[PagePlace],
+      opened: Dictionaries
+  ): PageReader =
+    input.pages(chunk, new SomePages(dictionary, places), None, rules, new PageMemory, opened)
 
   override def close(): Unit = input.close()
 }

@@ -162,7 +162,8 @@ private[pmeparquet] object OwnFiles {
   /** The path with links resolved, where the file system has links. */
   def resolved(directory: Path, conf: Configuration): Path = {
     val fs = directory.getFileSystem(conf)
-    if (Place.isLocal(fs)) new Path(LocalFiles.of(directory).toRealPath().toUri)
+    // From text, which leaves no slash at the end.
+    if (Place.isLocal(fs)) new Path(LocalFiles.of(directory).toRealPath().toUri.toString)
     else fs.resolvePath(directory)
   }
 

@@ -59,7 +59,7 @@ final class FileVerification(scope: ReadScope, sample: Sample) extends Serializa
 }
 
 /** Walks over all of a file except its footer, in the order of row groups and columns. */
-private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
+private[parquet] final class FileWalk(examined: Examined, bytes: FileBytes) {
   import examined.{counters, file, findings}
   private val indexes = new Indexes(file, bytes, counters.tagged)
   private val window =
@@ -72,8 +72,9 @@ private[verify] final class FileWalk(examined: Examined, bytes: FileBytes) {
   }
 
   private def group(group: Int): Unit =
-    chunks(group).filter(_.key.isDefined).foreach { chunk =>
+    chunks(group).filter(_.key.isDefined || examined.found.wantsPlaintext).foreach { chunk =>
       examined.goOn()
+      examined.found.chunk(group, chunk)
       new ChunkWalk(group, chunk).run()
     }
 

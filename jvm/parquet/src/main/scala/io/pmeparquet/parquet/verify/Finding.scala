@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.ChecksumException
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.cipher.ModuleKind
 import io.pmeparquet.parquet.bytes.ReadCounters
-import io.pmeparquet.parquet.chunk.Chunk
+import io.pmeparquet.parquet.chunk.{Chunk, OpenedHeader}
 import io.pmeparquet.parquet.file.OpenFile
 import io.pmeparquet.parquet.inspect.FoundProtection
 
@@ -78,7 +78,7 @@ final case class Verified(
 )
 
 /** The counters of one file's verification. */
-private[verify] final class Counters {
+private[parquet] final class Counters {
   val tagged = new ReadCounters
   val untagged = new ReadCounters
   var skippedPages = 0L
@@ -88,7 +88,7 @@ private[verify] final class Counters {
 }
 
 /** The findings in one file. */
-private[verify] final class Findings(file: Finding) {
+private[parquet] final class Findings(file: Finding) {
   private val found = mutable.ArrayBuffer.empty[Finding]
 
   // A List, not a Seq: in Scala 2.12 a Seq may be a Stream, which must not be serialised.
@@ -187,14 +187,44 @@ object Sample {
  *
  * @param sample the pages to open
  * @param goOn called often; throws if the work is no longer wanted
+ * @param found gets what opens
  */
-private[verify] final class Examined(
+private[parquet] final class Examined(
     val file: OpenFile,
     val allowClearLevels: Boolean,
     val sample: Sample,
     val counters: Counters,
     val findings: Findings,
-    val goOn: () => Unit
+    val goOn: () => Unit,
+    val found: FoundParts = NoParts
 ) {
   def name: String = file.version.path.toString
+}
+
+/** Gets the parts of a file that open, in their order. For one thread. */
+private[parquet] trait FoundParts {
+
+  /** Whether it wants the chunks without a key as well. */
+  def wantsPlaintext: Boolean
+
+  /** A chunk whose metadata opens. */
+  def chunk(group: Int, chunk: Chunk): Unit
+
+  /** A data page whose header opens. */
+  def header(group: Int, chunk: Chunk, number: Int, page: OpenedHeader): Unit
+
+  /**
+   * A page whose header and body open.
+   *
+   * @param number none for the dictionary
+   * @param length of its body
+   */
+  def page(group: Int, chunk: Chunk, number: Option[Int], page: OpenedHeader, length: Int): Unit
+}
+
+private object NoParts extends FoundParts {
+  override def wantsPlaintext: Boolean = false
+  override def chunk(group: Int, chunk: Chunk): Unit = ()
+  override def header(group: Int, chunk: Chunk, number: Int, page: OpenedHeader): Unit = ()
+  override def page(group: Int, chunk: Chunk, number: Option[Int], page: OpenedHeader, length: Int): Unit = ()
 }

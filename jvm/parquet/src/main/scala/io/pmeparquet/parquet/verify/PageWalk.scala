@@ -29,6 +29,9 @@ private[verify] final class PageWalk(
   import examined.{counters, file, findings}
   private val where = s"${examined.name}, column '${chunk.display}'"
   private var reader = readerOf(examined.allowClearLevels)
+
+  /** Whether pages open only because this walk, other than the reader, opens levels outside modules. */
+  private var opensMore = false
   private var values = 0L
   private var end = 0L
 
@@ -39,10 +42,14 @@ private[verify] final class PageWalk(
     findings.attempt(_.inChunk(group, chunk))(file.boundsOf(chunk)).foreach { case (start, until) =>
       end = until
       window.limitTo(until)
-      val first = if (chunk.mayHaveDictionary) page(start, None) else Some(start)
+      val first = if (hasDictionary(start)) page(start, None) else Some(start)
       first.foreach(dataPages(_, 0))
       if (complete) findings.attempt(_.inChunk(group, chunk))(reader.requireAll(values))
     }
+
+  /** In a chunk without a key, only the first header shows whether it is one of a dictionary. */
+  private def hasDictionary(start: Long): Boolean = chunk.mayHaveDictionary &&
+    (chunk.key.isDefined || findings.trial(reader.headerAt(window, start, None)).forall(_._1.isDictionary))
 
   @tailrec
   private def dataPages(at: Long, number: Int): Unit =
@@ -75,13 +82,19 @@ private[verify] final class PageWalk(
   private def page(at: Long, number: Option[Int]): Option[Long] =
     findings.trial(reader.headerAt(window, at, number)) match {
       case Right((page, length)) =>
-        if (!page.isDictionary) values += page.values
+        if (!page.isDictionary) {
+          values += page.values
+          examined.found.header(group, chunk, number.getOrElse(0), page)
+        }
         if (isWanted(number)) body(page, length, number)
         Some(at + page.headerBytes + length)
       case Left(failed) =>
         complete = false
         val body = frameEnd(at)
-        val next = nextByIndex(at, number).orElse(body.flatMap(nextByFrame(_, number)))
+        val next = nextByIndex(at, number).orElse(
+          // Without keys, nothing shows whether a header is one.
+          body.filter(_ => chunk.key.isDefined).flatMap(nextByFrame(_, number))
+        )
         val kind = if (number.isEmpty) ModuleKind.DictionaryPageHeader else ModuleKind.DataPageHeader
         findings.add(in(kind, number), failed, if (next.isEmpty) PageWalk.NoNext else "")
         for (from <- body; until <- next if frameEnd(from).contains(until) && isWanted(number))
@@ -101,12 +114,13 @@ private[verify] final class PageWalk(
       val whole = page.in(segment(page.place.offset, page.headerBytes.toLong + length))
       reader.open(whole, reader.end(whole))
     } match {
-      case Right(()) => ()
+      case Right(()) => if (!opensMore) examined.found.page(group, chunk, number, page, length)
       case Left(failed) =>
         findings.add(in(page.kind, number), failed)
         // Levels outside modules: reported once per chunk, whose modules are still opened.
         if (failed.condition == Condition.Unsupported) {
           reader = readerOf(clearLevels = true)
+          opensMore = true
           body(page, length, number)
         }
     }

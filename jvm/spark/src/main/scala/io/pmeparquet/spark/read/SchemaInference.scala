@@ -4,7 +4,7 @@ import java.util.Collections
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.parquet.hadoop.metadata.{BlockMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.metadata.{BlockMetaData, FileMetaData, ParquetMetadata}
 import org.apache.parquet.hadoop.Footer
 import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetFileFormat,
@@ -37,8 +37,7 @@ private[spark] object SchemaInference {
     val (summaries, others) =
       files.map(_.getPath).sortBy(_.toString).partition(path => SummaryFiles.contains(path.getName))
     val data = if (others.isEmpty) admitted(summaries, scope) else others
-    val conf = read.newHadoopConf()
-    SparkAccess.setSchemaFlags(conf, sqlConf)
+    val conf = this.conf(read)
     // Before a rule can evaluate the read.
     val seal = data.headOption.flatMap(SealState.ofFile(read, _))
     val footers =
@@ -49,8 +48,25 @@ private[spark] object SchemaInference {
       scope.settings.masking.foreach(masking =>
         MaskedReport.warn(masking.option, "left out of the schema", leftOut)
       )
-    footers.map(_.schema).distinct.reduceOption(SchemaMerge.merge(_, _, sqlConf.caseSensitiveAnalysis))
+    if (footers.isEmpty) None else Some(merged(session, footers.map(_.schema)))
   }
+
+  /** The configuration with which executors find a file's schema. ''Driver only.'' */
+  def conf(read: ResolvedOptions): Configuration = {
+    val conf = read.newHadoopConf()
+    SparkAccess.setSchemaFlags(conf, SparkAccess.sqlConf(read.session))
+    conf
+  }
+
+  /** The schema of a file in Spark, of what its footer says. */
+  def of(file: Path, metadata: FileMetaData, conf: Configuration): StructType = {
+    val footer = new Footer(file, new ParquetMetadata(metadata, Collections.emptyList[BlockMetaData]))
+    ParquetFileFormat.readSchemaFromFooter(footer, new ParquetToSparkSchemaConverter(conf))
+  }
+
+  /** One schema for files with these. */
+  def merged(session: SparkSession, schemas: Seq[StructType]): StructType =
+    schemas.distinct.reduce(SchemaMerge.merge(_, _, SparkAccess.sqlConf(session).caseSensitiveAnalysis))
 
   /** @param leftOut columns that are not in the schema, because the KMS refuses their keys */
   private final case class Inferred(schema: StructType, leftOut: Seq[MaskedReport.Entry])
@@ -105,12 +121,7 @@ private[spark] object SchemaInference {
   ): Inferred = {
     val opened = new SplitReader(scope, file, conf, seal)
     try {
-      val metadata = new ParquetMetadata(opened.metadata, Collections.emptyList[BlockMetaData])
-      val schema =
-        ParquetFileFormat.readSchemaFromFooter(
-          new Footer(file, metadata),
-          new ParquetToSparkSchemaConverter(conf)
-        )
+      val schema = of(file, opened.metadata, conf)
       val refused = scope.settings.masking.filter(_.leavesOutSome).toSeq.flatMap { masking =>
         opened.refused(opened.metadata.getSchema).filter(column => masking.leavesOut(column.denied.condition))
       }

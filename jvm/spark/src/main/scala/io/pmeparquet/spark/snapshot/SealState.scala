@@ -54,8 +54,11 @@ private[spark] object SealState {
     if (tables.isEmpty) Unsealed else Sealed(tables, isWhole = false)
 
   /** What the snapshot of a file's table states of its files; none if it has no snapshot. */
-  def ofFile(options: ResolvedOptions, file: Path): Option[FileSeal] =
-    of(new SnapshotReads(options).tables(Seq(file), _ => true)).seal
+  def ofFile(options: ResolvedOptions, file: Path): Option[FileSeal] = ofPath(options, file, isFile = true)
+
+  /** The same for a file or a directory. */
+  def ofPath(options: ResolvedOptions, path: Path, isFile: Boolean): Option[FileSeal] =
+    of(new SnapshotReads(options).tables(Seq(path), _ => isFile)).seal
 
   /**
    * For the tasks of a read by Spark's V1 path.

@@ -113,14 +113,24 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
   }
 
   /**
+   * Seals a new table that a recovery has written, after [[prepare]].
+   *
+   * @param source the table that it was recovered from; the manifest names it
+   * @param written the files that the recovery has made
+   */
+  def sealRecovered(source: Path, written: Map[String, WrittenFooter]): SealResult =
+    sealWritten(written, s"${SealingJob.writer}, recovered from $source")
+
+  /**
    * Seals the table after a write that [[prepare]] has looked at.
    *
    * @param written the files that the write has made
+   * @param writer what the manifest says of who made it
    */
-  def sealWritten(written: Map[String, WrittenFooter]): SealResult = {
+  def sealWritten(written: Map[String, WrittenFooter], writer: String = SealingJob.writer): SealResult = {
     val rule = new OwnCommit(written, replaced.removes(written.keys))
     def attempt(left: Int): SealResult =
-      try sealedWith(rule)
+      try sealedWith(rule, writer = writer)
       catch {
         // Another append was sealed meanwhile: this one continues its version.
         case conflict: PmeException
@@ -244,12 +254,14 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
    * @param asked the indexes of the version; none: those of the version before
    * @param areNamed whether the caller named them, and not the manifest of the version before
    * @param mayChangeKey whether another key may sign than that of the version before
+   * @param writer what the manifest says of who made it
    */
   private def sealedWith(
       rule: SealRule,
       asked: Option[Seq[WantedSummary]] = None,
       areNamed: Boolean = false,
-      mayChangeKey: Boolean = false
+      mayChangeKey: Boolean = false,
+      writer: String = SealingJob.writer
   ): SealResult = {
     // Before all files are opened.
     directory.requirePublishing()
@@ -279,7 +291,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
           contents.policy,
           partitions,
           contents.indexes,
-          SealingJob.writer,
+          writer,
           contents.summaries(summaries, contentOf)
         )
     SessionSnapshots.of(session).seen.made(directory, version)
