@@ -37,6 +37,15 @@ LACKING = Finding("PME_KEY_NOT_FOUND", "[PME_KEY_NOT_FOUND] people/part-0.parque
 PII = KeyUse("pii", 2, "column", "double", "internal", 3, ("name",), 2048, 300, 0, ("name",), ("pay",), (), (128,), ())
 LOST = replace(PII, master_key="footer", version=None, kind="footer", unreadable_files=3, rows=None, bytes=None)
 RECOVERED = Recovered(files=2, rows=200, rows_left_out=0, rows_with_loss=0, lost_files=0)
+
+
+@dataclass(frozen=True)
+class Lost(Frame):
+    """What `pme.recover` returns."""
+
+    recovered: Recovered = RECOVERED
+
+
 ROTATED = RotatedFile("people/part-1.parquet", "rotated", ["pay"], 2, [], "internal", None, None)
 FAILED = RotatedFile("people/part-0.parquet", "failed", [], 0, [], None, "PME_DAMAGED_FILE", DAMAGED.message)
 ROTATION = RotationReport([ROTATED, replace(ROTATED, file="people/part-2.parquet"), FAILED], dry_run=False)
@@ -61,7 +70,7 @@ def results(stub: Stub) -> dict[str, Any]:
         "verify": CLEAN,
         "key-usage": Frame((PII,)),
         "migrate-orc": Migrated(files=2, rows=200, bytes=2048, already=1),
-        "recover": Frame(recovered=RECOVERED),
+        "recover": Lost(),
         "rotate": RotationReport([ROTATED], dry_run=False),
         "plan": PLAN,
         "doctor": pme.Diagnosis((Check("Spark", "ok", "4.3.0"),)),
@@ -394,7 +403,7 @@ def test_recover_prints_what_came_back_and_exits_by_what_is_lost(
     results: dict[str, Any], lost: tuple[LostPart, ...], code: int
 ) -> None:
     came = replace(RECOVERED, rows_left_out=5 if lost else 0, sealed=SEALED)
-    results["recover"] = Frame(lost, recovered=came)
+    results["recover"] = Lost(lost, recovered=came)
     done = run("recover", *OPERANDS["recover"])
     assert (done.code, done.err) == (code, "")
     first, *others = done.out.splitlines()
@@ -403,9 +412,7 @@ def test_recover_prints_what_came_back_and_exits_by_what_is_lost(
     document = run("recover", *OPERANDS["recover"], "--json").document
     assert (document["rows"], document["target"], document["sealed"]["version"]) == (200, "new", 1)
     assert [one["first_row"] for one in document["lost"]] == [one.first_row for one in lost]
-    results["recover"] = Frame(
-        (replace(PAGE, row_group=None, column=None, first_row=None, rows=None),), recovered=RECOVERED
-    )
+    results["recover"] = Lost((replace(PAGE, row_group=None, column=None, first_row=None, rows=None),))
     assert run("recover", *OPERANDS["recover"], "--json").document["lost"][0]["rows"] is None
 
 

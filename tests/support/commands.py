@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     import pme_parquet as pme
     from pme_parquet._cli.sessions import SparkChoice
-    from pme_parquet._operations.recovery import Recovered
     from pme_parquet._operations.verify import Opened
 
 
@@ -168,11 +167,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Frame:
-    """What commands use of a DataFrame: `rows` are dataclasses, the rest as `pme.verify` or `pme.recover` set it."""
+    """What commands use of a DataFrame: `rows` are dataclasses, and `opened` is as `pme.verify` sets it."""
 
     rows: tuple[Any, ...] = ()
     opened: Opened | None = None
-    recovered: Recovered | None = None
 
     def collect(self) -> list[Row]:
         return [Row(**{one.name: _listed(getattr(row, one.name)) for one in fields(row)}) for row in self.rows]
