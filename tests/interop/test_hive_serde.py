@@ -122,7 +122,8 @@ def test_what_one_session_has_cached_by_the_serde_answers_no_other(result: Resul
 def test_options_that_spark_drops_are_refused(result: Result) -> None:
     for step in ("options of a read", "options of an insert"):
         assert result.done[step].condition == "PME_BAD_OPTION", step
-        assert "pme-parquet.columnKeys" in result.done[step].message
+        # Spark 4.1 hands over the names of an insert's options in small letters.
+        assert "pme-parquet.columnkeys" in result.done[step].message.lower()
 
 
 def test_tables_of_orc_are_not_written_in_plaintext_next_to_encrypted_ones(result: Result) -> None:
