@@ -416,6 +416,17 @@ def test_recover_prints_what_came_back_and_exits_by_what_is_lost(
     assert run("recover", *OPERANDS["recover"], "--json").document["lost"][0]["rows"] is None
 
 
+def test_what_is_lost_is_listed_though_the_new_table_could_not_be_sealed(results: dict[str, Any]) -> None:
+    failed = FailedFile("new", "PME_KMS_UNAVAILABLE", "[PME_KMS_UNAVAILABLE] new: the KMS is down. Try again.")
+    counts = "the target is written, and has no seal"
+    results["recover"] = error_of(failed, "sealed", counts, Lost((PAGE,)))
+    done = run("recover", *OPERANDS["recover"], "--seal")
+    assert (done.code, done.err) == (3, f"{failed.message} ({counts})\n")
+    assert DAMAGED.message in done.out
+    document = run("recover", *OPERANDS["recover"], "--seal", "--json").document
+    assert (document["error"]["condition"], len(document["lost"])) == (failed.condition, 1)
+
+
 @pytest.mark.parametrize(("found", "code"), [(LACKING.message, 3), ("the connector is there twice", 1)])
 def test_a_problem_that_doctor_finds_has_an_exit_code(results: dict[str, Any], found: str, code: int) -> None:
     checks = (Check("Spark", "ok", "4.3.0"), Check("key 'pii' from driver", "problem", found, "Create the key."))

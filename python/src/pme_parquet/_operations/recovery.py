@@ -9,8 +9,9 @@ from pme_parquet._arguments import joined, options_of
 from pme_parquet._audience import Words
 from pme_parquet._display.words import number
 from pme_parquet._encryption import Encryption, encryption_of
+from pme_parquet._operations.copies import FailedFile
 from pme_parquet._operations.migration import of_target
-from pme_parquet._operations.operation import Operation, result_of
+from pme_parquet._operations.operation import Operation, error_of, result_of
 from pme_parquet._operations.sealing import Sealed, own_options
 from pme_parquet.errors import BadOptionError
 
@@ -120,8 +121,8 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
             nothing proves. Columns with keys of their own come back if `like` names their keys as well: with key
             material in files of its own, or direct keys.
         seal: whether to seal the target at the end (`pme.seal`), if anything came back. The version says which table it
-            was recovered from. If the call stops after the target has appeared, seal
-            the target with `pme.seal`.
+            was recovered from. If that fails, the target stays without a seal, and
+            the error has the list as `report`. Seal it then with `pme.seal`.
         signing: the key to sign the seal with; only with `seal`.
         options: options for reading the source.
         progress: whether to show progress; by default on a terminal and in a notebook.
@@ -155,6 +156,10 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
     parts = cast("LostParts", run.frame(done.lost()))
     version = done.sealedAs()
     parts.recovered = result_of(Recovered, done, sealed=None if version is None else result_of(Sealed, version))
+    failed = done.notSealed()
+    if failed is not None:
+        one = FailedFile(failed.file(), failed.condition(), failed.message())
+        raise error_of(one, "sealed", "the target is written, and has no seal", parts)
     return parts
 
 

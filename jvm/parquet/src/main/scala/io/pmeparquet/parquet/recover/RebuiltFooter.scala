@@ -194,13 +194,16 @@ private[recover] final class RebuiltFooter(
   private var near: Option[Segment] = None
 
   /** Modules are looked for one after the other, and most are short. */
-  private def read(range: Range): Segment = near.filter(_.holds(range)).getOrElse {
-    goOn()
-    val length = (end - range.offset).min(NearBytes.max(range.length).toLong).toInt
-    val found = bytes.read(Range(range.offset, length))
-    near = Some(found)
-    found
-  }.slice(range)
+  private def read(range: Range): Segment = near
+    .filter(_.holds(range))
+    .getOrElse {
+      goOn()
+      val length = (end - range.offset).min(NearBytes.max(range.length).toLong).toInt
+      val found = bytes.read(Range(range.offset, length))
+      near = Some(found)
+      found
+    }
+    .slice(range)
 
   /** The end of the module at a place according to the length before it, if that is possible. */
   private def frameEnd(at: Long): Option[Long] =

@@ -30,6 +30,7 @@ import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.SnapshotDirectory
 import io.pmeparquet.spark.admin.job._
 import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealedGuard, SealingJob}
+import io.pmeparquet.spark.admin.FailedFile
 import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.read.{EncryptedFileFormat, SchemaInference}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
@@ -56,7 +57,7 @@ object Recovery {
    * @param unauthenticated whether values count that no tag covers
    * @param like a file with the same columns as those whose footers do not open, or null
    * @param sealing options to seal the target with, as of [[Sealing.seal]], or null. Its manifest says what it was
-   *   recovered from. A failure to seal leaves the target, without a seal
+   *   recovered from. If that fails, the target stays without a seal, and the result says why
    */
   def recover(
       session: SparkSession,
@@ -103,7 +104,8 @@ object Recovery {
  * @param rowsLeftOut how many rows of files that open are not in it
  * @param rowsWithLoss how many rows of it have lost a value
  * @param lostFiles how many files nothing came back of
- * @param sealedAs the target's first version, or null if it was not asked for
+ * @param sealedAs the target's first version; null if it was not asked for, or failed
+ * @param notSealed why the target could not be sealed, or null
  */
 final class RecoveredTable(
     val lost: DataFrame,
@@ -112,7 +114,8 @@ final class RecoveredTable(
     val rowsLeftOut: Long,
     val rowsWithLoss: Long,
     val lostFiles: Long,
-    val sealedAs: SealResult
+    val sealedAs: SealResult,
+    val notSealed: FailedFile
 )
 
 /**
@@ -201,7 +204,15 @@ private final class RecoveryRun(
     seal.foreach(_.prepare(Replaced.Nothing))
     val done = written(open.map(_._1).filterNot(file => others.exists(_.file == file.path)), schema)
     val lost = (ofSeal ++ unread ++ others ++ done.lost).sortBy(_.file)
-    val sealedAs = seal.filter(_ => done.files > 0).map(_.sealRecovered(from, done.written))
+    val version = seal.filter(_ => done.files > 0).map { job =>
+      // The list of what is lost must not be lost as well.
+      try Right(job.sealRecovered(from, done.written))
+      catch {
+        case NonFatal(failed) =>
+          val why = FileFailure.of(failed)
+          Left(FailedFile(to.toString, why.condition, why.message))
+      }
+    }
     new RecoveredTable(
       Recovery.results.frame(session, lost),
       done.files,
@@ -209,7 +220,8 @@ private final class RecoveryRun(
       done.rowsLeftOut,
       done.rowsWithLoss,
       done.lostFiles + (ofSeal ++ unread ++ others).map(_.file).distinct.size,
-      sealedAs.orNull
+      version.flatMap(_.toOption).orNull,
+      version.flatMap(_.left.toOption).orNull
     )
   }
 

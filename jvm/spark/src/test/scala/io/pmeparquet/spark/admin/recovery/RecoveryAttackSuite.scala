@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin.recovery
 import java.io.IOException
 import java.net.URI
 import java.nio.{ByteBuffer, ByteOrder}
-import java.nio.file.{Files, Path}
+import java.nio.file.{Files, Path, Paths}
 
 import scala.collection.JavaConverters._
 import scala.util.Try
@@ -46,9 +46,12 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
       write: Map[String, String] = keys,
       unauthenticated: Boolean = false,
       from: String = target,
-      to: String = whole
-  ): RecoveredTable =
-    Recovery.recover(spark, from, to, read.asJava, write.asJava, lost, unauthenticated, null, null)
+      to: String = whole,
+      sealing: Map[String, String] = null
+  ): RecoveredTable = {
+    val seal = Option(sealing).map(_.asJava).orNull
+    Recovery.recover(spark, from, to, read.asJava, write.asJava, lost, unauthenticated, null, seal)
+  }
 
   private def back(options: Map[String, String] = keys): Seq[Row] =
     reader(options).load(whole).orderBy("id").collect().toSeq
@@ -316,6 +319,29 @@ class RecoveryAttackSuite extends SparkSuite with EachSpark {
         finally SometimesDown.wraps = Int.MaxValue
       done.foreach(one => assertEquals((one.rows, one.lostFiles), (80L, 0L), said(one)))
     }
+
+  test("a KMS that stops before the seal leaves the table, the list of what is lost, and the reason") {
+    put(people, "p=1")
+    flip(files().head, ends(files().head).head)
+    val seal = Map("kms" -> classOf[SometimesDown].getName)
+    val write = seal ++ Map("footerKey" -> "w", "doubleWrapping" -> "false")
+    val ran = (0 to 8).map { allowed =>
+      SometimesDown.wraps = allowed
+      val own = write + ("parquet.encryption.cache.lifetime.seconds" -> s"${3000 + allowed}")
+      val to = s"$whole-$allowed"
+      val done =
+        try Try(recover("rows", write = own, to = to, sealing = seal)).toOption
+        finally SometimesDown.wraps = Int.MaxValue
+      done.foreach { one =>
+        assertEquals(Option(one.notSealed).isEmpty, Option(one.sealedAs).isDefined)
+        Option(one.notSealed).foreach(why => assertEquals(why.condition, "PME_KMS_UNAVAILABLE", why.message))
+        assert(one.lost.count() > 0)
+      }
+      assertEquals(Files.exists(Paths.get(to)), done.isDefined)
+      done.map(_.notSealed != null)
+    }
+    assertEquals(ran.distinct.toList, List(None, Some(true), Some(false)), ran)
+  }
 
   test("a target with a prefix of its place can be read there") {
     put(people, "p=1")

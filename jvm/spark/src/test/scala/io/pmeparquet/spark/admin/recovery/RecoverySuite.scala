@@ -9,7 +9,7 @@ import scala.util.Random
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.pmeparquet.spark.SparkSuite
-import io.pmeparquet.Condition.{BadOption, SnapshotMismatch}
+import io.pmeparquet.Condition.{BadOption, SnapshotMismatch, Unsupported}
 
 /** `Recovery` writes what opens of a damaged table, says what does not, and leaves the source as it is. */
 class RecoverySuite extends SparkSuite {
@@ -209,6 +209,12 @@ class RecoverySuite extends SparkSuite {
     assertEquals(back(keys + ("snapshot" -> "require")).size.toLong, done.rows)
     Files.delete(files(whole).filterNot(_.toString.contains("_pme_snapshots")).head)
     refused(SnapshotMismatch, "is missing")(back())
+  }
+
+  test("a seal that is impossible is refused before anything is written") {
+    damaged()
+    refused(Unsupported, "sign")(recover("rows", sealing = Some(kms + ("signingKey" -> "signer"))))
+    assert(!Files.exists(directory.resolve("whole")))
   }
 
   test("the caller says what to do with rows, and the target is new and elsewhere") {
