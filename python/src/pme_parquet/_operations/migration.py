@@ -12,7 +12,7 @@ from pme_parquet._display.words import number, size
 from pme_parquet._encryption import Encryption, encryption_of
 from pme_parquet._kms.secrets import SecretReference
 from pme_parquet._operations.operation import Operation, result_of
-from pme_parquet._operations.sealing import Sealed
+from pme_parquet._operations.sealing import Sealed, of_target, require_seal
 from pme_parquet._operations.sealing import seal as seal_table
 from pme_parquet._plan import Plan, Refusal, plan_of
 from pme_parquet.errors import BadOptionError
@@ -193,9 +193,7 @@ def migrate_orc(  # noqa: PLR0913 source and target, their keys, and what is ask
     Raises:
         PmeError: something is wrong with the source, the keys or the target. No target is written then.
     """
-    if signing is not None and not seal:
-        message = f"{_WHERE}: signing names a key, and seal is not set. Set seal=True, or remove signing."
-        raise BadOptionError(message)
+    require_seal(_WHERE, signing, seal=seal)
     writing = encryption_of(enc, _WHERE).options()
     own = enc if kms is None else Encryption(kms=kms)
     reading = joined(own._kms_options(), options_of(options, _WHERE), _WHERE)  # noqa: SLF001 ours
@@ -210,15 +208,6 @@ def migrate_orc(  # noqa: PLR0913 source and target, their keys, and what is ask
         files = done.files()
         sealed = seal_table(spark, target, options=of_target(writing), signing=signing, expect=files, progress=progress)
     return result_of(Migrated, done, sealed=sealed)
-
-
-def of_target(writing: dict[str, str]) -> dict[str, str]:
-    """The options that say where keys are, without requirements: those of the source's columns are only names here."""
-    return {name: value for name, value in writing.items() if not _is_of_write(name)}
-
-
-def _is_of_write(name: str) -> bool:
-    return name.lower() in {"footerkey", "columnkeys", "uniformkey", "unlistedcolumns", "plaintextfooter"}
 
 
 def _plan_of(document: dict[str, Any]) -> MigrationPlan:

@@ -10,9 +10,8 @@ from pme_parquet._audience import Words
 from pme_parquet._display.words import number
 from pme_parquet._encryption import Encryption, encryption_of
 from pme_parquet._operations.copies import FailedFile
-from pme_parquet._operations.migration import of_target
 from pme_parquet._operations.operation import Operation, error_of, result_of
-from pme_parquet._operations.sealing import Sealed, own_options
+from pme_parquet._operations.sealing import Sealed, of_target, own_options, require_seal
 from pme_parquet.errors import BadOptionError
 
 if TYPE_CHECKING:
@@ -121,8 +120,8 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
             nothing proves. Columns with keys of their own come back if `like` names their keys as well: with key
             material in files of its own, or direct keys.
         seal: whether to seal the target at the end (`pme.seal`), if anything came back. The version says which table it
-            was recovered from. If that fails, the target stays without a seal, and
-            the error has the list as `report`. Seal it then with `pme.seal`.
+            was recovered from. If that fails, the target stays without a seal, and the error has the list as `report`.
+            Seal it then with `pme.seal`.
         signing: the key to sign the seal with; only with `seal`.
         options: options for reading the source.
         progress: whether to show progress; by default on a terminal and in a notebook.
@@ -134,9 +133,7 @@ def recover(  # noqa: PLR0913 source and target, their keys, and what counts
     if lost not in ("rows", "cells"):
         message = f"{_WHERE}: lost cannot be {lost!r}. Give 'rows', to leave out rows, or 'cells', to keep them."
         raise BadOptionError(message)
-    if signing is not None and not seal:
-        message = f"{_WHERE}: signing names a key, and seal is not set. Set seal=True, or remove signing."
-        raise BadOptionError(message)
+    require_seal(_WHERE, signing, seal=seal)
     writing = encryption_of(enc, _WHERE).options()
     own = enc._kms_options() if kms is None else _keys_of(kms)  # noqa: SLF001 ours
     reading = joined(own, options_of(options, _WHERE), _WHERE)

@@ -207,6 +207,22 @@ def own_options(
     return own
 
 
+def require_seal(where: str, signing: str | None, *, seal: bool) -> None:
+    """Fail if a function that seals what it writes only if asked to is given a key to sign with, and not asked."""
+    if signing is not None and not seal:
+        message = f"{where}: signing names a key, and seal is not set. Set seal=True, or remove signing."
+        raise BadOptionError(message)
+
+
+def of_target(writing: dict[str, str]) -> dict[str, str]:
+    """The options that say where keys are, without requirements: those of the source's columns are only names here."""
+    return {name: value for name, value in writing.items() if not _is_of_write(name)}
+
+
+def _is_of_write(name: str) -> bool:
+    return name.lower() in {"footerkey", "columnkeys", "uniformkey", "unlistedcolumns", "plaintextfooter"}
+
+
 def drop_index(  # noqa: PLR0913 what to drop, with which keys, and where
     spark: SparkSession,
     path: PathLike,
