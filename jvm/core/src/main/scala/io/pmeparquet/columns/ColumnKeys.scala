@@ -11,6 +11,16 @@ import io.pmeparquet.PmeErrors
 /** The value of `columnKeys`: which master key protects which columns, in the order of the option. */
 final case class ColumnKeys(entries: Seq[ColumnKeys.Entry]) {
 
+  /** @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if a name of a key is a template */
+  def requirePlain(option: String, where: String): ColumnKeys = {
+    entries.map(_.masterKeyId).foreach(KeyTemplate.requirePlain(_, option, where))
+    this
+  }
+
+  /** With other names of keys, as those that templates make for one file. */
+  def named(name: String => String): ColumnKeys =
+    ColumnKeys(entries.map(entry => entry.copy(masterKeyId = name(entry.masterKeyId))))
+
   /** The entries that cover any of the columns: not all files of a table need to have all its columns. */
   def of(leaves: Seq[LeafColumn], caseSensitive: Boolean): ColumnKeys =
     ColumnKeys(entries.filter(entry => leaves.exists(entry.pattern.covers(_, caseSensitive))))
@@ -28,10 +38,15 @@ object ColumnKeys {
    */
   def parse(text: String, option: String = OptionName): ColumnKeys = {
     val entries =
-      if (text.trim.startsWith("{")) parseJson(text, option) else new Grammar(text, option).parse()
+      if (isJson(text)) parseJson(text, option) else new Grammar(text, option).parse()
     if (entries.isEmpty) throw PmeErrors.badColumnKeys(option, 0, "it names no column")
+    entries.foreach(entry => KeyTemplate.of(entry.masterKeyId, option))
     ColumnKeys(entries)
   }
+
+  /** The name of a key may begin with a brace, too: `{country}: name`. */
+  private def isJson(text: String) = text.trim.startsWith("{") &&
+    text.trim.drop(1).trim.headOption.forall(first => first == '"' || first == '}')
 
   /** A single column name, as in JSON: `` a.b.`c.d` ``. */
   def parsePattern(text: String, option: String = OptionName): ColumnPattern = {
@@ -85,12 +100,24 @@ object ColumnKeys {
     }
 
     private def keyId(): String = {
-      val end = text.indexOf(':', at)
+      val end = endOfKeyId()
       if (end < 0) fail("a key id and ':' are expected here")
       val key = text.substring(at, end).trim
       if (key.isEmpty || key.exists(c => c == ',' || c == ';')) fail("a key id and ':' are expected here")
       at = end + 1
       key
+    }
+
+    /** The first colon that is in no braces. */
+    private def endOfKeyId(): Int = {
+      var depth = 0
+      text.indexWhere(
+        char => {
+          if (char == '{') depth += 1 else if (char == '}') depth -= 1
+          char == ':' && depth <= 0
+        },
+        at
+      )
     }
 
     def column(): ColumnPattern = {

@@ -10,6 +10,14 @@ import io.pmeparquet.PmeErrors
  */
 trait ColumnPolicy extends Serializable {
 
+  /**
+   * The policy for the files of one directory: names of keys may be templates over its partition.
+   *
+   * @param where a file in it, for messages
+   * @throws io.pmeparquet.PmeException if a template has no name there
+   */
+  def at(place: FilePlace, where: String): ColumnPolicy
+
   /** What the footer's key must be; none for any. */
   def footer: Option[Asked]
 
@@ -58,6 +66,12 @@ final case class KeyBinding(
     caseSensitive: Boolean
 ) extends ColumnPolicy {
 
+  override def at(place: FilePlace, where: String): KeyBinding =
+    copy(
+      footerKey = footerKey.map(KeyTemplate.of(_, "footerKey").name(place, caseSensitive, where)),
+      keys = keys.named(KeyTemplate.of(_, ColumnKeys.OptionName).name(place, caseSensitive, where))
+    )
+
   override def footer: Option[Asked] = footerKey.map(id => Asked(ColumnKey(id), "footerKey"))
 
   override def of(leaves: Seq[LeafColumn]): Seq[Asked] = {
@@ -76,7 +90,9 @@ final case class KeyBinding(
 }
 
 /** `uniformKey` of a read: everything must have this key. */
-final case class UniformBinding(key: String) extends ColumnPolicy {
+final case class UniformBinding(key: String, caseSensitive: Boolean) extends ColumnPolicy {
+  override def at(place: FilePlace, where: String): UniformBinding =
+    copy(key = KeyTemplate.of(key, "uniformKey").name(place, caseSensitive, where))
   private def asked = Asked(ColumnKey(key), "uniformKey")
   override def footer: Option[Asked] = Some(asked)
   override def of(leaves: Seq[LeafColumn]): Seq[Asked] = leaves.map(_ => asked)

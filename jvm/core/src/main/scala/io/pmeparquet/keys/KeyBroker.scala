@@ -94,8 +94,8 @@ object KeyGrants {
   def toRead(direct: String => Boolean): KeyGrants = KeyGrants(unwraps = true, none, direct)
 
   /** @param masterKeys of the write */
-  def toWrite(masterKeys: Seq[String], areDirect: Boolean): KeyGrants = {
-    val own: String => Boolean = masterKeys.contains(_)
+  def toWrite(masterKeys: Set[String], areDirect: Boolean): KeyGrants = {
+    val own: String => Boolean = masterKeys
     KeyGrants(unwraps = false, if (areDirect) none else own, if (areDirect) own else none)
   }
 }

@@ -4,7 +4,7 @@ import java.util.concurrent.{CancellationException, CompletableFuture, Concurren
 
 import scala.annotation.tailrec
 
-import io.pmeparquet.{AesKey, PmeException, RecentValues}
+import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException, RecentValues}
 
 /**
  * Asks a KMS once for each key and caches the answer: keys for their lifetime, refusals for some seconds. So a thousand
@@ -55,16 +55,29 @@ final class KmsSource(
   /**
    * Wraps each key under the master key of its pair, grouped by master key. The first group goes alone, so that a KMS
    * that is down is called once; the others go at the same time.
+   *
+   * @throws io.pmeparquet.PmeException if the KMS wraps one of them not; if it lacks master keys, with the names of all
    */
   def wrapAll(keys: Seq[(AesKey, String)], where: String): Seq[String] = {
     val byMasterKey = keys.distinct.groupBy(_._2)
-    def wrapped(masterKeyIds: Seq[String]) = KmsThreads.all(masterKeyIds.map { id => () =>
-      val own = byMasterKey(id)
-      Kms.paired(own, kms.wrapAll(own.map(_._1), id, where).map(_.fold(failed => throw failed, identity)))
-    })
+    def wrapped(masterKeyIds: Seq[String]) = KmsThreads
+      .all(masterKeyIds.map { id => () =>
+        val own = byMasterKey(id)
+        Kms.paired(own, Kms.answer(kms.wrapAll(own.map(_._1), id, where)).fold(failed => own.map(_ => Left(failed)), identity))
+      })
+      .flatten
     val masterKeyIds = keys.map(_._2).distinct
-    val all = (wrapped(masterKeyIds.take(1)) ++ wrapped(masterKeyIds.drop(1))).flatten.toMap
-    keys.map(all)
+    val first = wrapped(masterKeyIds.take(1))
+    first.foreach(_._2.left.foreach(failed => if (failed.condition != Condition.KeyNotFound) throw failed))
+    val all = first ++ wrapped(masterKeyIds.drop(1))
+    val failures = all.collect { case ((_, id), Left(failed)) => id -> failed }
+    failures.map(_._2).find(_.condition != Condition.KeyNotFound).foreach(throw _)
+    failures.map(_._1).distinct match {
+      case Seq() => ()
+      case Seq(_) => throw failures.head._2
+      case missing => throw PmeErrors.keysNotFound(where, missing, kms.describe)
+    }
+    keys.map(all.collect { case (key, Right(made)) => key -> made }.toMap)
   }
 
   override def directKey(id: String, where: String): Option[AesKey] = kms.directKey(id, where)

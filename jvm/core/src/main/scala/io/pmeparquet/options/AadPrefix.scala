@@ -4,15 +4,15 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.util.regex.{Matcher, Pattern}
 
 import io.pmeparquet.cipher.ModuleAad
+import io.pmeparquet.columns.FilePlace
 import io.pmeparquet.material.KeyMaterial
 import io.pmeparquet.PmeErrors
 
 /**
- * The value of `aadPrefix`: text, or a template of `{table}`, `{path}` and `{file}` (specification §4.4.1).
+ * The value of `aadPrefix`: text, or a template of `{table}`, `{path}`, `{partition}` and `{file}` (specification §4.4.1).
  *
- * `{path}` is the path of the table's directory without scheme and host, `{table}` its last part, `{file}` the name of the
- * file. The table's directory is that of the file without trailing `name=value` directories, so that writers and readers
- * agree on it without a catalog.
+ * `{path}` is the path of the table's directory without scheme and host ([[FilePlace]]), `{table}` its last part,
+ * `{partition}` the `name=value` directories below it, as they are spelled, `{file}` the name of the file.
  */
 final case class AadPrefix private (template: String) {
 
@@ -29,16 +29,21 @@ final case class AadPrefix private (template: String) {
     prefix
   }
 
-  /** Whether files of one directory have different prefixes. */
-  def differsByFile: Boolean = template.contains("{file}")
+  /** Whether files of one table have different prefixes. */
+  def differsByFile: Boolean = Seq("{file}", "{partition}").exists(template.contains(_))
 
   /**
    * @param directory path of the directory of the file, without scheme and host
    * @param fileName its name
    */
   def bytesFor(directory: String, fileName: String): Array[Byte] = {
-    val path = AadPrefix.tableDirectory(directory)
-    val values = Map("table" -> path.substring(path.lastIndexOf('/') + 1), "path" -> path, "file" -> fileName)
+    val place = FilePlace.of(directory)
+    val values = Map(
+      "table" -> place.table.substring(place.table.lastIndexOf('/') + 1),
+      "path" -> place.table,
+      "partition" -> place.partition,
+      "file" -> fileName
+    )
     val matcher = AadPrefix.placeholder.matcher(template)
     val text = new StringBuffer
     while (matcher.find()) matcher.appendReplacement(text, Matcher.quoteReplacement(values(matcher.group(1))))
@@ -60,7 +65,7 @@ object AadPrefix {
     (0 to KeyMaterial.KekIdBytes).filter(ModuleAad.canBe(KeyMaterial.KekIdBytes, _))
 
   private val placeholder = Pattern.compile("\\{([^{}]*)\\}")
-  private val names = Seq("table", "path", "file")
+  private val names = Seq("table", "path", "partition", "file")
 
   /** The AAD of every module contains the prefix; long ones are of no use. */
   private val MaxCharacters = 4096
@@ -70,7 +75,7 @@ object AadPrefix {
       PmeErrors.badOption(
         "aadPrefix",
         template.take(100),
-        s"text or a template of {table}, {path} and {file} ($why)"
+        s"text or a template of {table}, {path}, {partition} and {file} ($why)"
       )
     if (template.isEmpty) throw unusable("it is empty")
     if (template.length > MaxCharacters) throw unusable(s"it is longer than $MaxCharacters characters")
@@ -78,11 +83,5 @@ object AadPrefix {
     while (matcher.find())
       if (!names.contains(matcher.group(1))) throw unusable(s"it names {${matcher.group(1)}}")
     new AadPrefix(template)
-  }
-
-  private def tableDirectory(directory: String): String = {
-    val segments = directory.stripSuffix("/").split("/", -1).toSeq
-    val table = segments.reverse.dropWhile(_.contains('=')).reverse
-    table.mkString("/")
   }
 }

@@ -1,8 +1,13 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.columns.{ColumnKeys, UnlistedColumns}
+import io.pmeparquet.PmeErrors
+import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyTemplate, UnlistedColumns}
 
-/** How files are encrypted. */
+/**
+ * How files are encrypted.
+ *
+ * @param footerKey name of a master key, or a template ([[KeyTemplate]]), as in `columnKeys`: [[at]] makes names of them
+ */
 final case class FileSettings(
     footerKey: String,
     columnKeys: Option[ColumnKeys],
@@ -19,7 +24,31 @@ final case class FileSettings(
     caseSensitive: Boolean
 ) extends Serializable {
 
-  /** Every master key the write may use. */
+  /** The partition columns whose values name keys; empty if all names are plain. */
+  def keyColumns: Seq[String] = templates.values.flatMap(_.columns).toSeq.distinct
+
+  /**
+   * The same for the files of one directory, where every name of a key is plain.
+   *
+   * @param where a file in it, for messages
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if a template has no name there
+   */
+  def at(place: FilePlace, where: String): FileSettings = if (keyColumns.isEmpty) this
+  else {
+    def name(text: String) = {
+      val of = templates(text)
+      val made = of.name(place, caseSensitive, where)
+      if (of.isTemplate && masterKeys.contains(made))
+        throw PmeErrors.keyTemplateValue(where, text, of.columns.head, s"it makes '$made', which is a key by itself")
+      made
+    }
+    copy(footerKey = name(footerKey), columnKeys = columnKeys.map(_.named(name)))
+  }
+
+  @transient private lazy val templates: Map[String, KeyTemplate] =
+    masterKeys.map(text => text -> KeyTemplate.of(text, "footerKey and columnKeys")).toMap
+
+  /** Every master key the write may use, as options name it. */
   def masterKeys: Seq[String] = (footerKey +: columnKeys.toSeq.flatMap(_.entries.map(_.masterKeyId))).distinct
 
   /** The length of random data keys. */

@@ -93,7 +93,9 @@ object OrcSettings {
   }
 
   private def keysOf(values: OptionValues): Option[ColumnKeys] =
-    values.text(PmeOptions.ColumnKeys).map(ColumnKeys.parse(_))
+    values
+      .text(PmeOptions.ColumnKeys)
+      .map(ColumnKeys.parse(_).requirePlain(ColumnKeys.OptionName, "pme-orc"))
 
   /** In ORC nothing is under a footer key, so columns without a key stay readable. */
   private def unlistedOf(values: OptionValues): UnlistedColumns =

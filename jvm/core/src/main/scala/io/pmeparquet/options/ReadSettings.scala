@@ -1,6 +1,6 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.columns.ColumnPolicy
+import io.pmeparquet.columns.{ColumnPolicy, FilePlace, KeyNames}
 import io.pmeparquet.Condition
 
 /**
@@ -15,7 +15,7 @@ import io.pmeparquet.Condition
 final case class ReadSettings(
     keyOfFilesWithoutMetadata: Option[String],
     directKeys: Boolean,
-    allowedMasterKeys: Option[Set[String]],
+    allowedMasterKeys: Option[KeyNames],
     columns: Option[ColumnPolicy],
     acceptCtr: Boolean,
     aadPrefix: Option[AadPrefix],
@@ -25,6 +25,13 @@ final case class ReadSettings(
     kekLifetimeMillis: Long,
     cryptoProvider: String
 ) extends Serializable {
+
+  /**
+   * What the columns of a file must have.
+   *
+   * @param where the file, for messages
+   */
+  def columnsAt(place: FilePlace, where: String): Option[ColumnPolicy] = columns.map(_.at(place, where))
 
   /** Whether a column's key that this reader does not get for this reason is a refusal, rather than a failure. */
   def isRefusal(failure: Condition): Boolean =

@@ -1,7 +1,7 @@
 package io.pmeparquet.options
 
 import io.pmeparquet.cipher.CryptoProvider
-import io.pmeparquet.columns.{ColumnKeys, ColumnPolicy, KeyBinding, UniformBinding, UnlistedColumns}
+import io.pmeparquet.columns.{ColumnKeys, ColumnPolicy, KeyBinding, KeyNames, KeyTemplate, UniformBinding, UnlistedColumns}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.PmeErrors
 
@@ -58,11 +58,11 @@ object Settings {
 
   def forRead(values: OptionValues, caseSensitive: Boolean = false): ReadSettings = {
     checkEvery(values)
-    val key = values.text(PmeOptions.UniformKey).orElse(values.text(PmeOptions.FooterKey))
+    val key = nonEmpty(values, PmeOptions.UniformKey).orElse(nonEmpty(values, PmeOptions.FooterKey))
     // Only columnKeys and a footer key together name all keys of a table.
     val allowed =
       for (footer <- key; columns <- values.text(PmeOptions.ColumnKeys))
-        yield ColumnKeys.parse(columns).entries.map(_.masterKeyId).toSet + footer
+        yield KeyNames(ColumnKeys.parse(columns).entries.map(_.masterKeyId).toSet + footer)
     val direct = values.choice(PmeOptions.KeyManagement) == "direct"
     // As an option of this read, without columnKeys and keyManagement, it names the key of files without key metadata.
     // Settings of the session or the Hadoop configuration are for writes.
@@ -72,7 +72,7 @@ object Settings {
       .headOption
       .exists(_.level == Level.Option)
     ReadSettings(
-      key.filter(_ => direct || (alone && ofThisRead)),
+      key.filter(text => (direct || (alone && ofThisRead)) && !KeyTemplate.of(text, "footerKey").isTemplate),
       direct,
       allowed,
       columnPolicy(values, caseSensitive),
@@ -86,13 +86,21 @@ object Settings {
     )
   }
 
-  /** A footer key alone requires nothing: it is the key of files without key metadata, and in sessions a default of writes. */
+  /**
+   * A footer key alone requires nothing: it is the key of files without key metadata, and in sessions a default of writes.
+   * A template that the read itself names is neither.
+   */
   private[options] def columnPolicy(values: OptionValues, caseSensitive: Boolean): Option[ColumnPolicy] = {
     val footer = nonEmpty(values, PmeOptions.FooterKey)
     val columns = values.find(PmeOptions.ColumnKeys)
     nonEmpty(values, PmeOptions.UniformKey) match {
       case Some(_) if footer.isDefined || columns.isDefined => throw uniformAndOthers
-      case Some(uniform) => Some(UniformBinding(uniform))
+      case Some(uniform) => Some(UniformBinding(uniform, caseSensitive))
+      case None if columns.isEmpty =>
+        val ofThisRead = values.find(PmeOptions.FooterKey).exists(_.level == Level.Option)
+        footer
+          .filter(key => ofThisRead && KeyTemplate.of(key, PmeOptions.FooterKey.name).isTemplate)
+          .map(_ => KeyBinding(footer, ColumnKeys(Nil), UnlistedColumns.UseFooterKey, caseSensitive))
       case None =>
         columns.map(found =>
           KeyBinding(footer, ColumnKeys.parse(found.value), unlistedBeside(values, found), caseSensitive)
@@ -184,6 +192,7 @@ object Settings {
   private def nonEmpty(values: OptionValues, option: OptionSpec): Option[String] =
     values.text(option).map { key =>
       if (key.trim.isEmpty) throw PmeErrors.badOption(option.name, key, "the id of a master key")
+      KeyTemplate.of(key, option.name)
       key
     }
 

@@ -131,7 +131,10 @@ object SnapshotSettings {
       minimum,
       footerKey(values),
       values.find(PmeOptions.VerifyKey).isDefined,
-      values.text(PmeOptions.IndexKeys).map(ColumnKeys.parse(_, PmeOptions.IndexKeys.name)),
+      values.text(PmeOptions.IndexKeys).map { text =>
+        val name = PmeOptions.IndexKeys.name
+        ColumnKeys.parse(text, name).requirePlain(name, "indexes")
+      },
       values
         .text(PmeOptions.IndexClasses)
         .fold(Set.empty[String])(_.split(',').map(_.trim).filter(_.nonEmpty).toSet)

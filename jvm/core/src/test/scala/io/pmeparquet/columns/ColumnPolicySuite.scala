@@ -77,7 +77,7 @@ class ColumnPolicySuite extends FunSuite {
   }
 
   test("one key for all is asked of the footer too") {
-    val uniform = UniformBinding("u")
+    val uniform = UniformBinding("u", caseSensitive = false)
     assertEquals(accepted(uniform), leaves.map(_ => Seq(ColumnKey("u"))))
     assertEquals(uniform.footer.map(_.accepted), Some(Seq(ColumnKey("u"))))
     assertEquals(binding("k: ssn", footer = None).footer, None)

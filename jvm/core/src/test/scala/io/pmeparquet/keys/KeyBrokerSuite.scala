@@ -54,7 +54,7 @@ class KeyBrokerSuite extends FunSuite {
   test("the broker wraps and gives direct keys too, and passes refusals on") {
     val source = new KmsSource(static, 1000)
     def broker(areDirect: Boolean) =
-      KeyBrokers.open(source, Here, KeyGrants.toWrite(Seq("a", "absent"), areDirect))
+      KeyBrokers.open(source, Here, KeyGrants.toWrite(Set("a", "absent"), areDirect))
     val key = AesKey.random(128, random)
     assertEquals(static.unwrap(broker(false).wrap(key, "a", "t"), "a", "t"), key)
     assertEquals(broker(true).directKey("a", "t"), Some(master("a")))
@@ -73,7 +73,7 @@ class KeyBrokerSuite extends FunSuite {
     val direct = KeyBrokers.open(source, Here, KeyGrants.toRead(_ == "a"))
     assertEquals(direct.directKey("a", "t"), Some(master("a")))
     assertEquals(condition(direct.directKey("b", "t")), "PME_KEY_METADATA")
-    def write(areDirect: Boolean) = KeyBrokers.open(source, Here, KeyGrants.toWrite(Seq("a"), areDirect))
+    def write(areDirect: Boolean) = KeyBrokers.open(source, Here, KeyGrants.toWrite(Set("a"), areDirect))
     assertEquals(condition(write(areDirect = false).wrap(key, "b", "t")), "PME_KEY_DENIED")
     assertEquals(condition(write(areDirect = false).directKey("a", "t")), "PME_KEY_METADATA")
     assertEquals(condition(write(areDirect = true).wrap(key, "a", "t")), "PME_KEY_DENIED")

@@ -74,7 +74,7 @@ class OptionsSuite extends FunSuite {
     val names = Seq("parquet.encryption.footer.key" -> "f", "parquet.encryption.column.keys" -> "k: a")
     assertEquals(policy(names: _*), Some(byFooter.copy(unlisted = UnlistedColumns.Plaintext)))
     assertEquals(policy(names :+ ("parquet.encryption.complete.columns" -> "true"): _*), Some(byFooter))
-    assertEquals(policy("uniformKey" -> "u"), Some(UniformBinding("u")))
+    assertEquals(policy("uniformKey" -> "u"), Some(UniformBinding("u", caseSensitive = false)))
     assertEquals(policy("footerKey" -> "f", "unlistedColumns" -> "error"), None)
     Seq(
       Seq("uniformKey" -> "u", "columnKeys" -> "k: a"),

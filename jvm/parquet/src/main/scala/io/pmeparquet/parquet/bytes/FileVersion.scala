@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{ChecksumFileSystem, EtagSource, FSDataInputStream, FileStatus, Path}
 import org.apache.hadoop.util.functional.FutureIO
 
+import io.pmeparquet.columns.FilePlace
 import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.PmeException
 
@@ -30,6 +31,9 @@ private[parquet] final case class FileVersion(
 
   /** The path from which its AAD prefix may be made. */
   def place: Path = destination.getOrElse(path)
+
+  /** That place in its table. */
+  def inTable: FilePlace = FilePlace.of(place.getParent.toUri.getPath)
 
   /** The same file, which will be read from another place. */
   def readFrom(destination: Path): FileVersion = copy(destination = Some(destination))(status)

@@ -54,7 +54,8 @@ final class FileRewrite(
   ): Copied = {
     val (file, carried) = FileRewrite.open(from, fromConf, source)
     to.foreach(scope => FileRewrite.requireHarmlessEntries(file.footer, scope.settings, source.toString))
-    val encryptor = to.map(encryptorOf(_, file, staged, destination))
+    val encryption = to.map(new FileEncryption(_, staged, destination.getParent.toUri.getPath, toConf))
+    val encryptor = encryption.map(FileRewrite.encryptorOf(_, file))
     val out = OwnFiles.create(staged, toConf)
     val (pages, checksum) =
       try {
@@ -67,16 +68,8 @@ final class FileRewrite(
         } finally bytes.close()
       } finally out.close()
     val version = FileVersion.of(staged, toConf).readFrom(destination)
-    new CopyCheck(check, toConf, goOn).require(file, from, version, to.map(_.settings), checksum)
+    new CopyCheck(check, toConf, goOn).require(file, from, version, encryption.map(_.settings), checksum)
     Copied(1, CopyCheck.rows(file), pages, version.length)
-  }
-
-  private def encryptorOf(scope: WriteScope, file: OpenFile, staged: Path, destination: Path) = {
-    val settings = scope.settings
-    val columnKeys =
-      settings.columnKeys.map(_.of(SchemaColumns.leaves(file.schema), settings.caseSensitive))
-    val encryption = new FileEncryption(scope, staged, destination.getParent.toUri.getPath, toConf)
-    new InternalFileEncryptor(encryption.properties(file.schema, columnKeys))
   }
 }
 
@@ -89,6 +82,12 @@ object FileRewrite {
    */
   def requirePrefixes(settings: FileSettings, files: Seq[Path]): Unit =
     files.foreach(file => settings.prefixToWrite(file.getParent.toUri.getPath, file.getName, file.toString))
+
+  private def encryptorOf(encryption: FileEncryption, file: OpenFile) = {
+    val settings = encryption.settings
+    val columnKeys = settings.columnKeys.map(_.of(SchemaColumns.leaves(file.schema), settings.caseSensitive))
+    new InternalFileEncryptor(encryption.properties(file.schema, columnKeys))
+  }
 
   /** The leaf columns of a file. */
   def leaves(from: ReadScope, conf: Configuration, source: Path): Seq[LeafColumn] =

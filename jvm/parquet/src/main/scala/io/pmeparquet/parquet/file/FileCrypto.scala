@@ -207,7 +207,9 @@ private[parquet] object FileCrypto {
     if (tail.footerKeyMetadata.isEmpty && scope.settings.keyOfFilesWithoutMetadata.isEmpty)
       throw PmeErrors.noKeyMetadata(file)
     // Before any call to the KMS.
-    scope.settings.columns.foreach(ColumnCheck.footer(_, file, masterKeyOfFooter(scope, tail, keys)))
+    scope.settings
+      .columnsAt(version.inTable, file)
+      .foreach(ColumnCheck.footer(_, file, masterKeyOfFooter(scope, tail, keys)))
     counters.keys.increment()
     val footerKey = tail.footerKeyMetadata.fold(keys.footerKeyWithoutMetadata)(keys.keyOf(_, None))
     new FileCrypto(scope, file, tail, prefix, keys, footerKey)

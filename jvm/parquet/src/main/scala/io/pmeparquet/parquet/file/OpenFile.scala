@@ -234,7 +234,7 @@ private[parquet] final class OpenFile private[file] (
   /** Columns that deviate from the scope's policy, and why they are refused. It uses no key. */
   def deviations(scope: ReadScope): Seq[(LeafColumn, PmeException)] = for {
     file <- crypto.toSeq
-    policy <- scope.settings.columns.toSeq
+    policy <- scope.settings.columnsAt(version.inTable, version.path.toString).toSeq
     deviation <- file.check(policy).columns(leaves, groups)
   } yield deviation
 

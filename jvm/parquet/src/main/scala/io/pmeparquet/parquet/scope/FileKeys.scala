@@ -131,7 +131,7 @@ final class FileKeys(
       throw PmeErrors.keyMetadata(
         where,
         s"it names master key '$masterKeyId', but footerKey and columnKeys name others " +
-          s"(${allowed.toSeq.sorted.mkString(", ")})"
+          s"(${allowed.texts.toSeq.sorted.mkString(", ")})"
       )
     }
 

@@ -9,6 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{Audience, PmeErrors}
+import io.pmeparquet.columns.FilePlace
 import io.pmeparquet.keys._
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.material.{JobKeks, KeyMaterial}
@@ -49,14 +50,23 @@ object Scopes {
    * them.
    */
   private[parquet] def writeThroughBroker(broker: KeyBroker, files: FileSettings): WriteScope = {
-    checkFiles(files, "", "write")
+    val masterKeys = masterKeysOf(files, None, "write")
+    checkFiles(files, masterKeys, "", "write")
     val keks =
       if (files.wrapsTwice)
-        Some(JobKeks.shared(broker, broker.instance, files.masterKeys, files.kekBits, "write"))
+        Some(JobKeks.shared(broker, broker.instance, masterKeys, files.kekBits, "write"))
       else None
     val access = if (files.wrapsTwice) None else Some(KeyAccess.AtDriver(broker))
     ScopeRegistry.register(
-      new WriteScope(newId(), files, keks, access, opening = null, tableDirectory = "")
+      new WriteScope(
+        newId(),
+        files,
+        masterKeys.toSet,
+        keks,
+        access,
+        opening = null,
+        tableDirectory = ""
+      )
     )
   }
 
@@ -77,32 +87,60 @@ object Scopes {
    * The scope of one write job. It asks the KMS here, on the driver, before the write touches any file.
    *
    * @param tableDirectory the path of the table's directory; empty if it is unknown
+   * @param places where its files will be, if names of keys depend on it
    * @throws io.pmeparquet.PmeException if the KMS does not have a key, or denies it
    */
-  def forWrite(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
+  def forWrite(
+      settings: WriteSettings,
+      tableDirectory: String,
+      conf: Configuration,
+      places: Option[Seq[FilePlace]] = None
+  ): WriteScope = {
     val where = if (tableDirectory.isEmpty) "write" else s"write to $tableDirectory"
     val files = settings.files
-    checkFiles(files, tableDirectory, where)
+    val masterKeys = masterKeysOf(files, places, where)
+    checkFiles(files, masterKeys, tableDirectory, where)
     val opening = open(settings.use, conf, lifetimeMillis = 0)
-    if (files.directKeys) files.masterKeys.foreach(DirectKeys.of(opening.source, _, files.dataKeyBits, where))
+    if (files.directKeys) masterKeys.foreach(DirectKeys.of(opening.source, _, files.dataKeyBits, where))
     // Single wrapping makes these and throws them away, to find a key that cannot wrap here and not in a task.
     val keks =
       if (files.directKeys) None
-      else Some(JobKeks.make(opening.source, files.masterKeys, files.kekBits, where))
+      else Some(JobKeks.make(opening.source, masterKeys, files.kekBits, where))
     val scope = new WriteScope(
       newId(),
       files,
+      masterKeys.toSet,
       keks.filter(_ => files.wrapsTwice),
       if (files.wrapsTwice) None
-      else Some(accessOf(opening, settings.use, KeyGrants.toWrite(files.masterKeys, files.directKeys))),
+      else Some(accessOf(opening, settings.use, KeyGrants.toWrite(masterKeys.toSet, files.directKeys))),
       if (files.wrapsTwice) null else opening,
       tableDirectory
     )
     ScopeRegistry.register(scope)
   }
 
-  private def checkFiles(files: FileSettings, tableDirectory: String, where: String): Unit = {
-    if (!files.masterKeys.forall(KeyMaterial.isKeyName))
+  private def masterKeysOf(files: FileSettings, places: Option[Seq[FilePlace]], where: String): Seq[String] =
+    if (files.keyColumns.isEmpty) files.masterKeys
+    else
+      places
+        .getOrElse(
+          throw PmeErrors.unsupported(
+            where,
+            "a key whose name depends on a partition",
+            "nobody has told this write which partitions its rows belong to",
+            "Write with df.write or INSERT; in a stream, write each batch in foreachBatch."
+          )
+        )
+        .flatMap(place => files.at(place, s"$where, ${place.partition}").masterKeys)
+        .distinct
+
+  private def checkFiles(
+      files: FileSettings,
+      masterKeys: Seq[String],
+      tableDirectory: String,
+      where: String
+  ): Unit = {
+    if (!masterKeys.forall(KeyMaterial.isKeyName))
       throw PmeErrors.contradiction(
         "footerKey, columnKeys and uniformKey",
         "a key id has control characters, which readers refuse",

@@ -12,11 +12,13 @@ import io.pmeparquet.options.FileSettings
  * @param keks the key encryption keys of double wrapping, which the driver makes: executors then need no KMS, and the
  *   scope holds no access to one
  * @param access how executors get data keys wrapped if there are no `keks`
- * @param tableDirectory path of the table's directory, for `aadPrefix`
+ * @param masterKeys every master key of the job: none of `settings` is used that is not among them
+ * @param tableDirectory path of the table's directory, for `aadPrefix` and templates of keys
  */
 final class WriteScope private[parquet] (
     id: String,
     val settings: FileSettings,
+    private[parquet] val masterKeys: Set[String],
     keks: Option[JobKeks],
     access: Option[KeyAccess],
     @transient private[parquet] val opening: ScopeOpening,

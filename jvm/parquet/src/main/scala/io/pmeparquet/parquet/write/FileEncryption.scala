@@ -12,19 +12,19 @@ import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.cipher.CryptoProvider
-import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, KeyPlan}
+import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, FilePlace, KeyPlan}
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
-import io.pmeparquet.options.EncryptionAlgorithm
+import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
 import io.pmeparquet.parquet.bytes.{FileVersion, FooterBytes}
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{DirectKeys, WriteScope}
 import io.pmeparquet.parquet.storage.MaterialFiles
-import io.pmeparquet.AesKey
+import io.pmeparquet.{AesKey, PmeErrors}
 
 /**
  * Makes the keys of one new file, and the encryption properties that parquet-java needs.
  *
- * @param directory path of the directory that the file's AAD prefix may name
+ * @param directory path of the directory where the file will be, which its AAD prefix and templates of keys may name
  */
 private[parquet] final class FileEncryption(
     scope: WriteScope,
@@ -32,9 +32,12 @@ private[parquet] final class FileEncryption(
     directory: String,
     conf: Configuration
 ) {
-  private val settings = scope.settings
   private val random = new SecureRandom
   private val where = path.toString
+
+  /** Names of keys are plain here. */
+  val settings: FileSettings = scope.settings.at(FilePlace.of(directory), where)
+  settings.masterKeys.find(!scope.masterKeys.contains(_)).foreach(late => throw PmeErrors.lateKey(where, late))
   private lazy val wrapper = scope.wrapper(conf)
   private val external = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 
@@ -118,7 +121,8 @@ private[pmeparquet] object FileEncryption {
 
   /** The properties of one new file at its place in the table. */
   def of(scope: WriteScope, path: Path, schema: MessageType, conf: Configuration): FileEncryptionProperties =
-    new FileEncryption(scope, path, scope.tableDirectory, conf).properties(schema)
+    new FileEncryption(scope, path, WriteRules.committedDirectory(path, scope.tableDirectory), conf)
+      .properties(schema)
 }
 
 /**

@@ -4,7 +4,6 @@ import java.io.IOException
 import java.lang.reflect.Field
 
 import scala.collection.JavaConverters._
-import scala.util.matching.Regex
 import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
@@ -17,6 +16,7 @@ import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType}
 import org.apache.parquet.ParquetRuntimeException
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.columns.FilePlace
 import io.pmeparquet.options.FileSettings
 
 /** Refuses settings with which parquet-java would leave bytes of a protected column readable. */
@@ -79,12 +79,15 @@ object WriteRules {
 
   /** Spark moves single files to partitions that have a location of their own, under new names. */
   def checkPath(path: Path, settings: FileSettings): Unit =
-    if (isMovedElsewhere(path) && (settings.externalMaterial || settings.aadPrefix.isDefined))
+    if (
+      isMovedElsewhere(path) &&
+      (settings.externalMaterial || settings.aadPrefix.isDefined || settings.keyColumns.nonEmpty)
+    )
       throw PmeErrors.unsupported(
         path.toString,
-        "keyMaterial=external or aadPrefix in a partition with a location of its own",
+        "keyMaterial=external, aadPrefix or a template of keys in a partition with a location of its own",
         "Spark moves and renames files there after they are written",
-        "Use keyMaterial=internal and no aadPrefix for this table."
+        "Use keyMaterial=internal, no aadPrefix and plain names of keys for this table."
       )
 
   /** Whether a new file is for a partition that has a location of its own. */
@@ -96,25 +99,22 @@ object WriteRules {
 
   /** The partition columns of a new file, from the directories between its table and itself. */
   def partitionColumns(file: Path, tableDirectory: String): Seq[String] =
-    partitions(file, tableDirectory).reverse.map(directory => unescaped(directory.takeWhile(_ != '=')))
+    partitions(file, tableDirectory).reverse.map(directory =>
+      FilePlace.unescaped(directory.takeWhile(_ != '='))
+    )
 
   /** The path that a new file will have in its table: a task writes it to another directory, and the commit moves it. */
   def committedPath(file: Path, tableDirectory: String): String =
     (partitions(file, tableDirectory) :+ file.getName).mkString("/")
 
+  /** The path of the directory where that will be. */
+  def committedDirectory(file: Path, tableDirectory: String): String =
+    (tableDirectory +: partitions(file, tableDirectory)).mkString("/")
+
   private def partitions(file: Path, tableDirectory: String): Seq[String] = {
     val below = file.getParent.toUri.getPath.stripPrefix(tableDirectory).split('/').toSeq
     below.reverse.takeWhile(_.contains('=')).reverse
   }
-
-  /** Spark writes characters that a directory name cannot have as %XX. */
-  private def unescaped(name: String): String =
-    EscapedCharacter.replaceAllIn(
-      name,
-      found => Regex.quoteReplacement(Integer.parseInt(found.group(1), 16).toChar.toString)
-    )
-
-  private val EscapedCharacter = "%([0-9A-Fa-f]{2})".r
 
   /** The older name of the same setting, which parquet-java still reads. */
   private val OldJobSummary = "parquet.enable.summary-metadata"

@@ -8,6 +8,7 @@ import java.util.Base64
 import scala.util.Try
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException, Secret}
+import io.pmeparquet.columns.KeyNames
 import io.pmeparquet.keys.{KeySource, PublicKeys, WrappedKey}
 
 /**
@@ -21,7 +22,7 @@ import io.pmeparquet.keys.{KeySource, PublicKeys, WrappedKey}
 final class SealCheck(
     verifyKey: Option[PublicKey],
     footerKey: Option[String],
-    allowedMasterKeys: Option[Set[String]],
+    allowedMasterKeys: Option[KeyNames],
     keys: => KeySource
 ) {
 

@@ -152,7 +152,7 @@ private final class TableCopy(
     settings.foreach(FileRewrite.requirePrefixes(_, files.map(file => StagedTable.within(to, file.path))))
     val shared = broadcast(readConf)
     settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
-    val write = writing.map(_.writeScope(writeConf, to))
+    val write = writing.map(_.writeScope(writeConf, to, files.map(file => StagedTable.within(to, file.path))))
     val check = checking.readScope
     val staged = CopiedTable.begin(to, writeConf)
     val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)

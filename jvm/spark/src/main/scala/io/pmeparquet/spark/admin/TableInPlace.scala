@@ -114,7 +114,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       unreadable: Seq[Done],
       read: ReadScope
   ): Seq[Done] = {
-    val write = resolved.writeScope(conf, table)
+    val write = resolved.writeScope(conf, table, files.map(file => new Path(file.path)))
     val check = resolved.readScopeWithoutColumns
     val like = from.getFileSystem(conf).getFileStatus(new Path(files.head.path))
     val run = InPlaceRun.begin(table, InPlaceManifest.of(write, from), like, conf)

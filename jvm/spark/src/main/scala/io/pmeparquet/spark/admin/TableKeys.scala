@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.columns.{KeyNames, LeafColumn}
 import io.pmeparquet.options.{ParquetNames, PmeOptions}
 import io.pmeparquet.parquet.inspect.FileUsage
 import io.pmeparquet.snapshot.manifest.TablePolicy
@@ -91,7 +91,7 @@ object TableKeys {
         val reading = asked.filterNot { case (name, _) => OfWrites.exists(_.equalsIgnoreCase(name)) }
         val usage = new FileUsage(new FooterReading(session, reading).scope)
         val used = TableFiles.at(Seq(file), conf).flatMap(usage.of(_, conf).uses.flatMap(_.masterKeyId))
-        val (others, ofTable) = (named.diff(used), used.distinct.diff(named))
+        val (others, ofTable) = (named.diff(used), used.distinct.filterNot(KeyNames(named.toSet).contains))
         if (others.nonEmpty && ofTable.nonEmpty)
           log.warn(PmeErrors.otherKeysThanTable(path, others, ofTable))
       }

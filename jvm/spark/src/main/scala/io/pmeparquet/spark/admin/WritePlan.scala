@@ -18,7 +18,7 @@ import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.write.ColumnPlan
+import io.pmeparquet.spark.write.{ColumnPlan, KeyPlaces}
 
 /**
  * What a write would do: which leaf column would get which key, what would stay readable, and why the write would fail.
@@ -152,6 +152,9 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
     requireTypes(data)
     val fileSchema = ColumnPlan.fileSchema(session, data)
     val leaves = SchemaColumns.leaves(fileSchema)
+    val ofKeys =
+      try { KeyPlaces.columns(files, partitionBy, "the table")(identity); None }
+      catch { case refused: PmeException => Some(refused) }
     val taken = KeyDraft.ofPartitions(partitionBy, files.columnKeys, files.caseSensitive)
     val all = KeyDraft.of(leaves, files.columnKeys, files.unlisted, files.caseSensitive)
     // An entry that names a partition column is refused only for that.
@@ -163,7 +166,7 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
         UnmatchedPattern(entry.pattern.text, entry.masterKeyId, draft.nearest(entry.pattern))
       },
       (taken.map { case (entry, column) => PmeErrors.partitionColumn(entry.pattern.text, column) }
-        ++ draft.refusals ++ geometry(fileSchema, files)).map(Refusal.of),
+        ++ ofKeys ++ draft.refusals ++ geometry(fileSchema, files)).map(Refusal.of),
       described(files, settings.use.settings),
       Exposure.of(columns, files)
     )

@@ -3,7 +3,7 @@ package io.pmeparquet.spark.options
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.columns.{FilePlace, LeafColumn}
 import io.pmeparquet.options.WriteSettings
 import io.pmeparquet.parquet.scope.{Expiring, ScopeRegistry, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.WriteRules
@@ -15,10 +15,12 @@ import io.pmeparquet.Handover
  * that. ''Driver only.''
  *
  * @param columns the leaf columns that `columnKeys` was checked against
+ * @param places where its files will be, if names of keys depend on it
  */
 private[spark] final class PreparedWrite private (
     handed: Handover[(WriteSettings, String), WriteScope],
-    columns: Seq[LeafColumn]
+    columns: Seq[LeafColumn],
+    private val places: Option[Seq[FilePlace]]
 ) extends Expiring {
 
   /** Whether it waits for a write with these settings to this directory. */
@@ -43,16 +45,18 @@ private[spark] object PreparedWrite {
    * Asks the KMS for all that the job will need, so that a write that cannot succeed fails before it begins.
    *
    * @param columns the leaf columns that `columnKeys` was checked against
+   * @param places where the files of the job will be, if names of keys depend on it
    */
   def of(
       settings: WriteSettings,
       conf: Configuration,
       outputPath: Path,
-      columns: Seq[LeafColumn]
+      columns: Seq[LeafColumn],
+      places: Option[Seq[FilePlace]]
   ): PreparedWrite = {
     val directory = WriteRules.tableDirectory(outputPath)
-    val scope = Scopes.forWrite(settings, directory, conf)
-    val made = new PreparedWrite(new Handover(settings -> directory, scope, MaxMillis), columns)
+    val scope = Scopes.forWrite(settings, directory, conf, places)
+    val made = new PreparedWrite(new Handover(settings -> directory, scope, MaxMillis), columns, places)
     ScopeRegistry.own(made)
     made
   }
@@ -69,6 +73,8 @@ private[spark] object PreparedWrite {
       prepared: Option[PreparedWrite]
   ): WriteScope = {
     val directory = WriteRules.tableDirectory(outputPath)
-    prepared.flatMap(_.take(settings, directory)).getOrElse(Scopes.forWrite(settings, directory, conf))
+    prepared
+      .flatMap(_.take(settings, directory))
+      .getOrElse(Scopes.forWrite(settings, directory, conf, prepared.flatMap(_.places)))
   }
 }

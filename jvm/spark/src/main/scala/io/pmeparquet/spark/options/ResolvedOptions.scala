@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference}
-import io.pmeparquet.columns.ColumnKeys
+import io.pmeparquet.columns.{ColumnKeys, FilePlace}
 import io.pmeparquet.keys.{Kms, KmsSettings, KmsUse}
 import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
@@ -27,6 +27,7 @@ import io.pmeparquet.options.{
   WriteSettings
 }
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
+import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.decode.VectorizedLink
 import io.pmeparquet.spark.keys.DriverRoute
 import io.pmeparquet.spark.session.SparkAccess
@@ -241,6 +242,12 @@ private[pmeparquet] final class ResolvedOptions private (
   def namesKeys: Boolean =
     Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey).exists(values.find(_).isDefined)
 
+  /** Whether names of keys depend on partitions. */
+  def hasKeyTemplates: Boolean =
+    Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey)
+      .flatMap(values.text(_))
+      .exists(_.contains('{')) && writeSettings.files.keyColumns.nonEmpty
+
   def columnKeys: Option[ColumnKeys] = values.text(PmeOptions.ColumnKeys).map(ColumnKeys.parse(_))
 
   /** The one key for all columns and the footer, if the options name one. */
@@ -253,9 +260,14 @@ private[pmeparquet] final class ResolvedOptions private (
     Settings.forWrite(values, kmsUse, caseSensitive)
   }
 
-  /** @param conf the job's */
-  def writeScope(conf: Configuration, outputPath: Path): WriteScope =
-    PreparedWrite.scope(writeSettings, conf, outputPath, None)
+  /**
+   * @param conf the job's
+   * @param files where its files will be
+   */
+  def writeScope(conf: Configuration, outputPath: Path, files: Seq[Path]): WriteScope = {
+    val places = files.map(_.getParent.toUri.getPath).distinct.map(FilePlace.of)
+    Scopes.forWrite(writeSettings, WriteRules.tableDirectory(outputPath), conf, Some(places))
+  }
 
   /** Whether a write with these options seals the table after its commit. */
   def sealsAfterWrite: Boolean = SnapshotSettings.sealsAfterWrite(values)

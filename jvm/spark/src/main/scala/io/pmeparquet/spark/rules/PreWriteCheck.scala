@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.rules
 
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.catalog.{BucketSpec, CatalogTable}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -19,7 +20,8 @@ import io.pmeparquet.spark.options.{OrcResolver, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedParquetFormat
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName, PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.write.ColumnPlan
+import io.pmeparquet.spark.snapshot.WriteSeal
+import io.pmeparquet.spark.write.{ColumnPlan, EncryptedWrite, KeyPlaces}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -111,7 +113,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     val keys = options.columnKeys
     ColumnPlan.checkPartitions(session, write.partitionColumns.map(_.name), keys)
     ColumnPlan.checkBuckets(session, write.bucketSpec, keys)
-    if (write.mode != SaveMode.Overwrite) write
+    if (write.mode != SaveMode.Overwrite && !options.hasKeyTemplates) write
     else {
       val conf = options.newHadoopConf()
       WriteRules.check(conf)
@@ -123,7 +125,10 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       // Spark applies a rule until it changes nothing, so the write may be prepared already.
       if (format.prepared.exists(_.waitsFor(settings, write.outputPath))) write
       else {
-        val prepared = PreparedWrite.of(settings, conf, write.outputPath, leaves)
+        val places = KeyPlaces.of(session, write, settings.files)
+        if (places.isDefined && WriteSeal.isNeeded(options, new Path(WriteRules.tableDirectory(write.outputPath))))
+          throw EncryptedWrite.sealedByPartition(write.outputPath.toString)
+        val prepared = PreparedWrite.of(settings, conf, write.outputPath, leaves, places)
         PlanFields.withFormat(write)(_.withPrepared(prepared))
       }
     }

@@ -18,7 +18,7 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{OptionOrigin, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshot.{WriteSeal, WrittenFiles}
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{PmeErrors, PmeException}
 
 /** The start of a write job: it resolves and checks the settings, and makes the keys. ''Driver only.'' */
 private[spark] object EncryptedWrite {
@@ -46,6 +46,8 @@ private[spark] object EncryptedWrite {
     val settings = resolved.writeSettings
     val output = FileOutputFormat.getOutputPath(job)
     val written = seal match {
+      case WriteSeal.AfterCommit(_) if settings.files.keyColumns.nonEmpty =>
+        throw sealedByPartition(output.toString)
       case WriteSeal.AfterCommit(files) =>
         files.begin()
         Some(files)
@@ -62,6 +64,12 @@ private[spark] object EncryptedWrite {
     PmeCryptoFactory.useForWrite(conf, scope)
     new PmeOutputWriterFactory(spark, scope, written)
   }
+
+  def sealedByPartition(table: String): PmeException = PmeErrors.sealedTable(
+    "a write with keys by partition",
+    table,
+    "Name the same keys for all partitions: a seal states one key for each column."
+  )
 }
 
 /**

@@ -1,0 +1,161 @@
+package io.pmeparquet.columns
+
+import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.regex.Pattern
+
+import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.columns.KeyTemplate._
+
+/**
+ * The name of a master key, or a template of such names over partition columns: `pii-{country}`,
+ * `t-{tenant:bucket(64)}`. Each file has the key that the template names for the values in its directory.
+ *
+ * Different values never make one name by accident: a value has only characters that names of keys have in every KMS,
+ * and does not contain what separates it from the next one. Buckets are meant to share keys.
+ */
+final case class KeyTemplate private (text: String, parts: Seq[Part]) {
+
+  /** The columns that it needs values of; none for a plain name. */
+  def columns: Seq[String] = parts.collect { case value: Value => value.column }.distinct
+
+  def isTemplate: Boolean = columns.nonEmpty
+
+  /**
+   * The name of the key of a file.
+   *
+   * @param where the file, for messages
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the place has no value that makes a name
+   */
+  def name(place: FilePlace, caseSensitive: Boolean, where: String): String =
+    parts.indices.map { at =>
+      parts(at) match {
+        case Literal(literal) => literal
+        case value: Value =>
+          def unusable(why: String) = PmeErrors.keyTemplateValue(where, text, value.column, why)
+          val found = place
+            .value(value.column, caseSensitive)
+            .getOrElse(throw unusable("the file is in no directory of a partition by it"))
+            .getOrElse(throw unusable("its value is NULL or empty"))
+          value.buckets.fold {
+            unfit(found, separatorAfter(at)).foreach(why => throw unusable(why))
+            found
+          }(buckets => bucketOf(found, buckets).toString)
+      }
+    }.mkString
+
+  /** What ends a value if another one follows. */
+  private def separatorAfter(at: Int): Option[Char] =
+    if (parts.drop(at + 1).exists(_.isInstanceOf[Value]))
+      parts.lift(at + 1).collect { case Literal(literal) => literal.head }
+    else None
+
+  private def endsBucketsByDigits = parts.indices.exists { at =>
+    parts(at) match {
+      case Value(_, Some(_)) => separatorAfter(at).exists(_.isDigit)
+      case _ => false
+    }
+  }
+
+  /** Whether it can make this name. */
+  def makes(name: String): Boolean = pattern.matcher(name).matches()
+
+  private lazy val pattern = Pattern.compile(
+    parts.map {
+      case Literal(literal) => Pattern.quote(literal)
+      case Value(_, None) => ".+"
+      case Value(_, Some(_)) => "[0-9]+"
+    }.mkString,
+    Pattern.DOTALL
+  )
+}
+
+object KeyTemplate {
+  sealed trait Part extends Serializable
+  final case class Literal(text: String) extends Part
+
+  /** @param buckets if set, the name has the number of the value's bucket in place of the value */
+  final case class Value(column: String, buckets: Option[Int]) extends Part
+
+  /**
+   * @param option whose value names the key, for messages
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION`
+   */
+  def of(text: String, option: String): KeyTemplate = {
+    def unusable(why: String) = PmeErrors.keyTemplate(option, text.take(MostShown), why)
+    val matcher = placeholder.matcher(text)
+    val parts = Seq.newBuilder[Part]
+    var at = 0
+    def literal(end: Int): Unit = if (end > at) parts += literalOf(text.substring(at, end), unusable)
+    while (matcher.find()) {
+      if (matcher.start == at && at > 0) throw unusable("nothing separates two of its values")
+      literal(matcher.start)
+      parts += valueOf(matcher.group(1), unusable)
+      at = matcher.end
+    }
+    literal(text.length)
+    val made = KeyTemplate(text, parts.result())
+    if (made.endsBucketsByDigits) throw unusable("a digit follows a bucket's number")
+    made
+  }
+
+  /** @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if the name of a key is a template */
+  def requirePlain(text: String, option: String, where: String): Unit =
+    if (of(text, option).isTemplate)
+      throw PmeErrors.unsupported(
+        where,
+        s"the template '$text' in $option",
+        "templates name the keys of Parquet files that format(\"pme-parquet\") writes by partition",
+        "Name one key."
+      )
+
+  private def literalOf(text: String, unusable: String => Exception): Part =
+    if (text.exists(char => char == '{' || char == '}')) throw unusable("a brace has no partner")
+    else Literal(text)
+
+  private def valueOf(text: String, unusable: String => Exception): Part = {
+    val (column, function) = text.lastIndexOf(':') match {
+      case -1 => (text.trim, None)
+      case colon => (text.take(colon).trim, Some(text.drop(colon + 1).trim))
+    }
+    if (column.isEmpty) throw unusable("it names no column between braces")
+    val buckets = function.map { one =>
+      val found = Bucket.findFirstMatchIn(one).map(_.group(1).toInt).filter(_ >= 1)
+      found.getOrElse(throw unusable("after ':' only bucket(1) to bucket(999999) are known"))
+    }
+    Value(column, buckets)
+  }
+
+  /** Why a value is no part of a key's name. */
+  private def unfit(value: String, separator: Option[Char]): Option[String] =
+    if (separator.exists(value.indexOf(_) >= 0))
+      Some(s"its value '${shown(value)}' contains '${separator.get}', which separates it from the next one")
+    else if (!value.forall(isFit) || value.forall(_ == '.'))
+      Some(s"its value '${shown(value)}' has characters other than letters, digits and $Marks")
+    else None
+
+  private def isFit(char: Char) = Character.isLetterOrDigit(char) || Marks.indexOf(char.toInt) >= 0
+  private def shown(value: String) = value.take(MostShown).filterNot(Character.isISOControl)
+
+  /**
+   * The bucket of a value, from 0: the first eight bytes of the SHA-256 of its text in UTF-8, as a number without sign,
+   * modulo the number of buckets. Anybody can compute it.
+   */
+  def bucketOf(value: String, buckets: Int): Long =
+    java.lang.Long.remainderUnsigned(ByteBuffer.wrap(Sha256.ofBytes(value.getBytes(UTF_8))).getLong, buckets.toLong)
+
+  private val placeholder = Pattern.compile("\\{([^{}]*)\\}")
+  private val Bucket = "^bucket\\(([0-9]{1,6})\\)$".r
+
+  /** Names of keys may have these in keystores, Vault and the KMS of each cloud, or the KMS refuses the name. */
+  private val Marks = "_-.@+"
+  private val MostShown = 100
+}
+
+/** A set of names of master keys, of which some may be templates. ''Crosses the wire.'' */
+final case class KeyNames(texts: Set[String]) {
+  @transient private lazy val templates = texts.toSeq.map(KeyTemplate.of(_, ColumnKeys.OptionName))
+
+  def contains(name: String): Boolean =
+    texts.contains(name) || templates.exists(one => one.isTemplate && one.makes(name))
+}

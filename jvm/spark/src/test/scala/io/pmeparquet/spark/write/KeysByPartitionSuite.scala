@@ -1,0 +1,189 @@
+package io.pmeparquet.spark.write
+
+import java.nio.file.{Files, StandardCopyOption}
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.Trigger
+
+import io.pmeparquet.spark.admin.{KeyUsage, TableCopies, WritePlan}
+import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.Condition.{AadPrefix, BadOption, KeyMetadata, KeyNotFound, Unsupported}
+
+/** Names of keys are templates over partition columns: each file has the keys of its partition, and no reader takes others. */
+class KeysByPartitionSuite extends SparkSuite {
+  private val templates = Map("footerKey" -> "t-{tenant}", "columnKeys" -> "pii-{country}: ssn")
+  private val all = kms ++ templates
+
+  private def rowsOf: DataFrame = people.selectExpr(
+    "*",
+    "concat('c', id % 3) AS tenant",
+    "CASE WHEN id % 2 = 0 THEN 'DE' ELSE 'FR' END AS country"
+  )
+
+  private def partitioned(frame: DataFrame, options: Map[String, String], mode: String = "error"): Unit =
+    frame.write.format("pme-parquet").options(options).mode(mode).partitionBy("tenant", "country").save(target)
+
+  private def expected = rows(rowsOf)
+  private def found(options: Map[String, String]) =
+    rows(reader(options).load(target).selectExpr(rowsOf.columns.toIndexedSeq: _*))
+
+  private def partition(name: String) = directory.resolve("table").resolve(name)
+
+  /** The master keys that the files of each directory name. */
+  private def used: Map[String, Set[String]] =
+    files().map(_.getParent).distinct.map { directory =>
+      val keys = KeyUsage.of(spark, directory.toString, kms).select("master_key").collect()
+      partition("").relativize(directory).toString -> keys.map(_.getString(0)).toSet
+    }.toMap
+
+  private val named = (for (tenant <- 0 to 2; country <- Seq("DE", "FR"))
+    yield s"tenant=c$tenant/country=$country" -> Set(s"t-c$tenant", s"pii-$country")).toMap
+
+  private val ways: Map[String, () => Unit] = Map(
+    "save" -> (() => partitioned(rowsOf, all)),
+    "append" -> { () =>
+      partitioned(rowsOf.where("id < 20"), all)
+      partitioned(rowsOf.where("id >= 20"), all, "append")
+    },
+    "overwrite" -> { () =>
+      partitioned(rowsOf.where("id < 20"), all)
+      partitioned(rowsOf, all, "overwrite")
+    },
+    "overwrite of some partitions" -> { () =>
+      partitioned(rowsOf, all)
+      val dynamic = all + ("partitionOverwriteMode" -> "dynamic")
+      partitioned(rowsOf.where("tenant = 'c1' AND country = 'FR'"), dynamic, "overwrite")
+    },
+    "a table of the catalog, and INSERT into one partition" -> { () =>
+      rowsOf.where("tenant <> 'c0' OR country <> 'DE'").createOrReplaceTempView("source")
+      rowsOf.createOrReplaceTempView("every")
+      val listed = all.map { case (name, value) => s"'$name' '$value'" }.mkString(", ")
+      setOptions(kms)
+      spark.sql(
+        s"CREATE TABLE by_key USING `pme-parquet` OPTIONS ($listed) LOCATION '$target' " +
+          "PARTITIONED BY (tenant, country) AS SELECT * FROM source"
+      )
+      spark.sql(
+        "INSERT INTO by_key PARTITION (tenant = 'c0', country = 'DE') " +
+          "SELECT ssn, salary, id FROM every WHERE tenant = 'c0' AND country = 'DE'"
+      )
+    },
+    "single wrapping" -> (() => partitioned(rowsOf, all + ("doubleWrapping" -> "false"))),
+    "external material" -> (() => partitioned(rowsOf, all + ("keyMaterial" -> "external"))),
+    "without planned writes" -> { () =>
+      set(Map("spark.sql.optimizer.plannedWrite.enabled" -> "false"))
+      partitioned(rowsOf, all)
+    }
+  )
+
+  for ((way, write) <- ways)
+    test(s"each file has the keys that its partition names: $way") {
+      write()
+      assertEquals(used, named)
+      assertEquals(found(all), expected)
+      assertEquals(found(kms), expected)
+    }
+
+  test("a key by bucket is the same for all values of its bucket, and binds reads") {
+    val options = kms ++ Map("uniformKey" -> "t-{tenant:bucket(2)}")
+    partitioned(rowsOf, options)
+    assert(used.values.flatten.toSet.subsetOf(Set("t-0", "t-1")))
+    assertEquals(found(options), expected)
+  }
+
+  test("direct keys are named by partitions, too") {
+    val held = holding("t-c0", "t-c1", "t-c2", "pii-DE", "pii-FR") ++ templates + ("keyManagement" -> "direct")
+    partitioned(rowsOf, held)
+    assertEquals(found(held), expected)
+  }
+
+  test("a key that is missing fails a write before it deletes or writes anything, with the names") {
+    partitioned(rowsOf, all)
+    val some = holding("t-c0", "t-c1", "pii-DE") ++ templates
+    untouched() {
+      for (mode <- Seq("append", "overwrite")) refused(KeyNotFound, "t-c2", "pii-FR")(partitioned(rowsOf, some, mode))
+    }
+    // Partitions that no row is in need no key.
+    partitioned(rowsOf.where("tenant = 'c1' AND country = 'DE'"), some, "append")
+  }
+
+  test("a file in another partition's directory is refused by its key") {
+    partitioned(rowsOf, all)
+    val (from, to) = (partition("tenant=c0/country=DE"), partition("tenant=c1/country=DE"))
+    val moved = files().find(_.startsWith(from)).get
+    Files.move(moved, to.resolve("part-moved.parquet"), StandardCopyOption.REPLACE_EXISTING)
+    refused(KeyMetadata, "part-moved", "'t-c0'", "requires key 't-c1'")(reader(all).load(target).collect())
+    // Queries of other partitions do not meet it.
+    assertEquals(
+      rows(reader(all).load(target).where("tenant = 'c2'").selectExpr(rowsOf.columns.toIndexedSeq: _*)),
+      rows(rowsOf.where("tenant = 'c2'"))
+    )
+  }
+
+  test("a footer key alone binds reads by its template") {
+    partitioned(rowsOf, all)
+    refused(KeyMetadata, "requires key 'x-c")(reader(kms + ("footerKey" -> "x-{tenant}")).load(target).collect())
+  }
+
+  test("a prefix with the partition fails a file that was moved under the same key") {
+    val options = kms ++ Map("footerKey" -> "footer", "aadPrefix" -> "{table}/{partition}")
+    partitioned(rowsOf, options)
+    assertEquals(found(options), expected)
+    val (from, to) = (partition("tenant=c0/country=DE"), partition("tenant=c1/country=DE"))
+    val moved = files().find(_.startsWith(from)).get
+    Files.move(moved, to.resolve("part-moved.parquet"))
+    refused(AadPrefix, "part-moved")(reader(options).load(target).collect())
+    assert(reader(kms).load(target).count() == 40, "without the prefix nothing binds it")
+  }
+
+  test("a write is refused whose table is not partitioned by the columns of its keys") {
+    refused(BadOption, "tenant, country", "not partitioned")(write(rowsOf, all))
+    assert(!Files.exists(directory.resolve("table")))
+    val plan = WritePlan.of(spark, rowsOf.schema, Seq("country"), all)
+    assert(plan.refusals.exists(_.message.contains("tenant")), plan.refusals)
+    assertEquals(WritePlan.of(spark, rowsOf.schema, Seq("tenant", "country"), all).refusals, Nil)
+  }
+
+  test("a value that names no key is refused before anything is written") {
+    for ((value, why) <- Seq("NULL" -> "NULL or empty", "''" -> "NULL or empty", "'a/b'" -> "characters other"))
+      refused(BadOption, "column 'tenant'", why) {
+        partitioned(rowsOf.selectExpr("ssn", "salary", "id", s"CAST($value AS STRING) AS tenant", "country"), all)
+      }
+    refused(BadOption, "which is a key by itself") {
+      val odd = kms ++ Map("footerKey" -> "t-c0", "columnKeys" -> "t-{tenant}: ssn")
+      partitioned(rowsOf, odd)
+    }
+    assert(!Files.exists(directory.resolve("table")))
+  }
+
+  test("streams, sealed tables and other formats refuse templates") {
+    partitioned(rowsOf, all)
+    refused(Unsupported, "depends on a partition", "foreachBatch") {
+      val in = spark.readStream.format("pme-parquet").options(all).schema(rowsOf.schema).load(target)
+      val sink = in.writeStream.format("pme-parquet").options(all).partitionBy("tenant", "country")
+      sink.option("checkpointLocation", s"$target-c").trigger(Trigger.AvailableNow()).start(s"$target-s").awaitTermination()
+    }
+    refused(Unsupported, "seal")(partitioned(rowsOf, all + ("snapshot" -> "update"), "append"))
+    refused(Unsupported, "pme-orc") {
+      val orc = kms + ("columnKeys" -> "pii-{country}: ssn")
+      rowsOf.write.format("pme-orc").options(orc).partitionBy("country").save(s"$target-orc")
+    }
+  }
+
+  test("copies and encryption in place give each file the keys of its partition") {
+    rowsOf.write.partitionBy("tenant", "country").parquet(s"$target-plain")
+    TableCopies.encrypt(spark, s"$target-plain", target, javaOf(kms), javaOf(all))
+    assertEquals(used, named)
+    assertEquals(found(all), expected)
+    val one = kms ++ Map("footerKey" -> "one")
+    TableCopies.rekey(spark, target, s"$target-one", javaOf(kms), javaOf(one))
+    TableCopies.encryptInPlace(spark, s"$target-plain", new java.util.HashMap, javaOf(all))
+    assertEquals(rows(reader(all).load(s"$target-plain").selectExpr(rowsOf.columns.toIndexedSeq: _*)), expected)
+  }
+
+  private def javaOf(options: Map[String, String]) = {
+    val made = new java.util.HashMap[String, String]
+    options.foreach { case (name, value) => made.put(name, value) }
+    made
+  }
+}
