@@ -38,7 +38,8 @@ class Encryption(Brief):
         kms: `Keystore`, `Static`, `Vault`, `KmsClass`, `PythonKms`; the name of one that the session configures; or a
             dict of options.
         footer_key: master key of the footer, and of columns without a key of their own. Whoever has it reads schema and
-            row counts, and all columns without a key of their own. Its name is readable in each file.
+            row counts, and all columns without a key of their own. Its name is readable in each file. It may be a template
+            over partition columns, such as `t-{tenant}` or `t-{tenant:bucket(64)}`; keys of columns, too.
         column_keys: master key to columns, or the text form `key: col, col.*; key2: col`. Each master key costs calls
             of the KMS (`double_wrapping`). With `plaintext_footer` or external key material, the names of keys are
             readable.
@@ -58,7 +59,8 @@ class Encryption(Brief):
             `external`: names of keys are readable, and each file has a second one that must not be lost.
         key_management: `direct` uses the named key as the data key (`Keystore` and `Static` only); reads must set it,
             too. `direct`: one key encrypts many files. Who had it once reads them forever; a new key needs new files.
-        aad_prefix: binds files to a name: text, or a template of `{table}`, `{path}`, `{file}`. Where a read names a
+        aad_prefix: binds files to a name: text, or a template of `{table}`, `{path}`, `{partition}`,
+            `{file}`. Where a read names a
             prefix, a file with another one is refused, also if it was moved on purpose.
         store_aad_prefix: whether the file contains the prefix; if not, readers must set it. `true`: the prefix is
             readable in each file. `false`: without the prefix, files cannot be read.

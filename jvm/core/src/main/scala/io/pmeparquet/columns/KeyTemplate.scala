@@ -1,7 +1,7 @@
 package io.pmeparquet.columns
 
-import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.ByteBuffer
 import java.util.regex.Pattern
 
 import io.pmeparquet.{PmeErrors, Sha256}
@@ -142,7 +142,8 @@ object KeyTemplate {
    * modulo the number of buckets. Anybody can compute it.
    */
   def bucketOf(value: String, buckets: Int): Long =
-    java.lang.Long.remainderUnsigned(ByteBuffer.wrap(Sha256.ofBytes(value.getBytes(UTF_8))).getLong, buckets.toLong)
+    java.lang.Long
+      .remainderUnsigned(ByteBuffer.wrap(Sha256.ofBytes(value.getBytes(UTF_8))).getLong, buckets.toLong)
 
   private val placeholder = Pattern.compile("\\{([^{}]*)\\}")
   private val Bucket = "^bucket\\(([0-9]{1,6})\\)$".r

@@ -63,7 +63,12 @@ final class KmsSource(
     def wrapped(masterKeyIds: Seq[String]) = KmsThreads
       .all(masterKeyIds.map { id => () =>
         val own = byMasterKey(id)
-        Kms.paired(own, Kms.answer(kms.wrapAll(own.map(_._1), id, where)).fold(failed => own.map(_ => Left(failed)), identity))
+        Kms.paired(
+          own,
+          Kms
+            .answer(kms.wrapAll(own.map(_._1), id, where))
+            .fold(failed => own.map(_ => Left(failed)), identity)
+        )
       })
       .flatten
     val masterKeyIds = keys.map(_._2).distinct

@@ -1,7 +1,7 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.PmeErrors
 import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyTemplate, UnlistedColumns}
+import io.pmeparquet.PmeErrors
 
 /**
  * How files are encrypted.
@@ -39,7 +39,12 @@ final case class FileSettings(
       val of = templates(text)
       val made = of.name(place, caseSensitive, where)
       if (of.isTemplate && masterKeys.contains(made))
-        throw PmeErrors.keyTemplateValue(where, text, of.columns.head, s"it makes '$made', which is a key by itself")
+        throw PmeErrors.keyTemplateValue(
+          where,
+          text,
+          of.columns.head,
+          s"it makes '$made', which is a key by itself"
+        )
       made
     }
     copy(footerKey = name(footerKey), columnKeys = columnKeys.map(_.named(name)))

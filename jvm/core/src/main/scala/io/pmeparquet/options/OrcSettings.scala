@@ -149,6 +149,7 @@ object OrcSettings {
     PmeOptions.DoubleWrapping,
     PmeOptions.KekBits,
     PmeOptions.Reader,
+    PmeOptions.DeniedFiles,
     PmeOptions.Snapshot,
     PmeOptions.XskipperStore
   )

@@ -12,7 +12,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     Both,
     "Master key of the footer, and of columns that no other key protects. On read with `columnKeys`: the key that " +
       "footers must have. It is also the key of files without key metadata, if the options of the read itself set it with " +
-      "`keyManagement=direct`, or with neither `columnKeys` nor `keyManagement`.",
+      "`keyManagement=direct`, or with neither `columnKeys` nor `keyManagement`. It may be a template over partition " +
+      "columns, as `t-{tenant}` or `t-{tenant:bucket(64)}`: each file has the key of its partition.",
     "Whoever has it reads schema and row counts, and all columns without a key of their own. Its name is " +
       "readable in each file.",
     parquetName = Some("footer.key"),
@@ -24,7 +25,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "Master keys of columns: `key: col, col.*; key2: col`, or JSON `{\"key\": [\"col\"]}`. A struct, list or map name " +
       "covers its leaves; `*` matches within one name; backticks quote names with special characters. On write, a name that " +
       "matches no column is an error. On read, a file is refused unless each column has the key that is named for it, and " +
-      "all other columns have what `unlistedColumns` requires.",
+      "all other columns have what `unlistedColumns` requires. Keys may be templates over partition columns, as in `footerKey`.",
     "Each master key costs calls of the KMS (`doubleWrapping`). With `plaintextFooter` or external key " +
       "material, the names of keys are readable.",
     parquetName = Some("column.keys"),
@@ -120,8 +121,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   val AadPrefix = OptionSpec(
     "aadPrefix",
     Both,
-    "AAD prefix, which binds files to a place: text, or a template of `{table}`, `{path}`, `{file}`. On read: the " +
-      "prefix that files must have.",
+    "AAD prefix, which binds files to a place: text, or a template of `{table}`, `{path}`, `{partition}`, `{file}`. On " +
+      "read: the prefix that files must have.",
     "Where a read names a prefix, a file with another one is refused, also if it was moved on purpose.",
     ofTable = OfTable.Yes
   )
@@ -168,6 +169,16 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       "for this reader. The values mean what they mean for `deniedColumns`. The key of a footer must be there.",
     "With `null` and `drop`, a query returns NULL where the table has values.",
     values = Seq("error", "null", "drop")
+  )
+  val DeniedFiles = OptionSpec(
+    "deniedFiles",
+    Read,
+    "What happens to a file if the KMS refuses the key of its footer to this reader (`PME_KEY_DENIED`; with " +
+      "`missingKeys=null` or `drop` also `PME_KEY_NOT_FOUND`). `error`: the query fails. `skip`: it is left out. A warning " +
+      "and `pme.query_stats` say how many files were. Not with `reader=spark`, and not for copies, rotation or `verify`.",
+    "With `skip`, a query returns fewer rows to readers with fewer keys.",
+    values = Seq("error", "skip"),
+    ofTable = OfTable.UnlessSessionSays
   )
   val DeniedPredicates = OptionSpec(
     "deniedPredicates",
@@ -292,6 +303,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     ClearLevels,
     DeniedColumns,
     MissingKeys,
+    DeniedFiles,
     DeniedPredicates,
     Reader,
     Scan,
@@ -310,6 +322,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     snapshotOptions ++ orcOptions ++ Seq(
       DeniedColumns,
       MissingKeys,
+      DeniedFiles,
       DeniedPredicates,
       Reader,
       Scan,

@@ -11,6 +11,7 @@ import io.pmeparquet.Condition
  * @param allowedMasterKeys if set, the only master keys that are used
  * @param columns if set, files with other protection of columns are refused
  * @param masking what happens to columns whose keys are refused; none: the read fails
+ * @param deniedFiles for which failures of a footer's key, by their names, a query leaves out the file; else it fails
  */
 final case class ReadSettings(
     keyOfFilesWithoutMetadata: Option[String],
@@ -22,6 +23,7 @@ final case class ReadSettings(
     allowPlaintextFiles: Boolean,
     allowClearLevels: Boolean,
     masking: Option[Masking],
+    deniedFiles: Set[String],
     kekLifetimeMillis: Long,
     cryptoProvider: String
 ) extends Serializable {
@@ -32,6 +34,9 @@ final case class ReadSettings(
    * @param where the file, for messages
    */
   def columnsAt(place: FilePlace, where: String): Option[ColumnPolicy] = columns.map(_.at(place, where))
+
+  /** Whether a query leaves out a file whose footer's key this reader does not get for this reason. */
+  def leavesOutFile(failure: Condition): Boolean = deniedFiles(failure.name)
 
   /** Whether a column's key that this reader does not get for this reason is a refusal, rather than a failure. */
   def isRefusal(failure: Condition): Boolean =

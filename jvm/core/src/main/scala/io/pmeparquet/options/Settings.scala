@@ -1,9 +1,17 @@
 package io.pmeparquet.options
 
+import io.pmeparquet.{Condition, PmeErrors}
 import io.pmeparquet.cipher.CryptoProvider
-import io.pmeparquet.columns.{ColumnKeys, ColumnPolicy, KeyBinding, KeyNames, KeyTemplate, UniformBinding, UnlistedColumns}
+import io.pmeparquet.columns.{
+  ColumnKeys,
+  ColumnPolicy,
+  KeyBinding,
+  KeyNames,
+  KeyTemplate,
+  UniformBinding,
+  UnlistedColumns
+}
 import io.pmeparquet.keys.KmsUse
-import io.pmeparquet.PmeErrors
 
 /** Checks option values against each other, and builds settings from them. */
 object Settings {
@@ -81,6 +89,7 @@ object Settings {
       values.choice(PmeOptions.PlaintextFiles) == "allow",
       values.choice(PmeOptions.ClearLevels) == "allow",
       masking(values),
+      deniedFiles(values),
       lifetimeMillis(values),
       CryptoProvider.of(providerOf(values)).option
     )
@@ -124,6 +133,17 @@ object Settings {
       )
     else Some(masking)
   }
+
+  private def deniedFiles(values: OptionValues): Set[String] =
+    if (values.choice(PmeOptions.DeniedFiles) == "error") Set.empty
+    else if (reader(values) == "spark")
+      throw PmeErrors.contradiction(
+        "deniedFiles=skip and reader=spark",
+        "files are left out, which Spark's own readers cannot do",
+        "Remove reader=spark, or deniedFiles."
+      )
+    else if (values.choice(PmeOptions.MissingKeys) == "error") Set(Condition.KeyDenied.name)
+    else Set(Condition.KeyDenied, Condition.KeyNotFound).map(_.name)
 
   /** The reader of pages: auto, pages or spark. */
   def reader(values: OptionValues): String = values.choice(PmeOptions.Reader)

@@ -51,7 +51,9 @@ class KeyTemplateSuite extends FunSuite {
         one <- scala.util.Try(name(text, s"/t/x=$x/y=$y")).toOption
       } yield one -> (if (text.contains("bucket")) s"${KeyTemplate.bucketOf(x, 20)}/$y" else s"$x/$y")
       assert(named.size > 10, text)
-      named.groupBy(_._1).foreach { case (one, of) => assertEquals(of.map(_._2).distinct.size, 1, s"$text: $one") }
+      named.groupBy(_._1).foreach { case (one, of) =>
+        assertEquals(of.map(_._2).distinct.size, 1, s"$text: $one")
+      }
     }
   }
 
@@ -70,8 +72,8 @@ class KeyTemplateSuite extends FunSuite {
   test("what is no template is refused where it is parsed") {
     Seq("a{", "a}", "{a", "{{a}}").foreach(text => refused("a brace has no partner")(template(text)))
     Seq("{}", "{ }", "{:bucket(2)}").foreach(text => refused("names no column")(template(text)))
-    Seq("{a:bucket(0)}", "{a:bucket(-1)}", "{a:bucket()}", "{a:hash(3)}", "{a:bucket(1000000)}").foreach(text =>
-      refused("bucket(1) to bucket(999999)")(template(text))
+    Seq("{a:bucket(0)}", "{a:bucket(-1)}", "{a:bucket()}", "{a:hash(3)}", "{a:bucket(1000000)}").foreach(
+      text => refused("bucket(1) to bucket(999999)")(template(text))
     )
   }
 

@@ -63,8 +63,9 @@ final class FileInPlace(read: ReadScope, write: WriteScope, check: ReadScope, ru
       goOn: () => Unit
   ): Unit = {
     val file = OpenFiles(check, version, conf, check.counters)
-    EncryptedAs.difference(write.settings.at(version.inTable, version.path.toString), file, tail).foreach { what =>
-      throw PmeErrors.encryptedOtherwise(version.path.toString, what)
+    EncryptedAs.difference(write.settings.at(version.inTable, version.path.toString), file, tail).foreach {
+      what =>
+        throw PmeErrors.encryptedOtherwise(version.path.toString, what)
     }
     CopyCheck.requireNoFinding(check, version, conf, goOn) { (condition, why) =>
       PmeErrors.badEncrypted(condition, why)

@@ -211,7 +211,12 @@ private[parquet] object FileCrypto {
       .columnsAt(version.inTable, file)
       .foreach(ColumnCheck.footer(_, file, masterKeyOfFooter(scope, tail, keys)))
     counters.keys.increment()
-    val footerKey = tail.footerKeyMetadata.fold(keys.footerKeyWithoutMetadata)(keys.keyOf(_, None))
+    val footerKey =
+      try tail.footerKeyMetadata.fold(keys.footerKeyWithoutMetadata)(keys.keyOf(_, None))
+      catch {
+        case refused: PmeException if scope.settings.leavesOutFile(refused.condition) =>
+          throw new FooterKeyRefused(refused, masterKeyOfFooter(scope, tail, keys))
+      }
     new FileCrypto(scope, file, tail, prefix, keys, footerKey)
   }
 

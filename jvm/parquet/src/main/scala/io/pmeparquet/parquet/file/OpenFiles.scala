@@ -180,7 +180,8 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       settings: ReadSettings
   ): Set[Seq[String]] = {
     val named = for {
-      policy <- settings.columnsAt(version.inTable, version.path.toString).toSeq if settings.directKeys && FileTail
+      policy <- settings.columnsAt(version.inTable, version.path.toString).toSeq
+      if settings.directKeys && FileTail
         .rowGroups(footer)
         .exists(_.getColumns.asScala.exists(unnamed(_).isDefined))
       shape = new FooterShape(version, footer)

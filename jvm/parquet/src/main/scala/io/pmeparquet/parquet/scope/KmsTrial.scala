@@ -50,7 +50,8 @@ private[pmeparquet] final class KmsTrial(settings: WriteSettings, conf: Configur
   }
 
   /** The grants of a write and a read together. */
-  private def grants = KeyGrants.toWrite(files.masterKeys.toSet, files.directKeys).copy(unwraps = !files.directKeys)
+  private def grants =
+    KeyGrants.toWrite(files.masterKeys.toSet, files.directKeys).copy(unwraps = !files.directKeys)
 
   /**
    * The trial for tasks, which get keys as `kms.callFrom` states. With double wrapping: the keys that the driver got.

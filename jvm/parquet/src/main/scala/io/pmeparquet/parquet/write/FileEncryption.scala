@@ -11,6 +11,7 @@ import org.apache.parquet.crypto.{ColumnEncryptionProperties, FileEncryptionProp
 import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.schema.MessageType
 
+import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, FilePlace, KeyPlan}
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
@@ -19,7 +20,6 @@ import io.pmeparquet.parquet.bytes.{FileVersion, FooterBytes}
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{DirectKeys, WriteScope}
 import io.pmeparquet.parquet.storage.MaterialFiles
-import io.pmeparquet.{AesKey, PmeErrors}
 
 /**
  * Makes the keys of one new file, and the encryption properties that parquet-java needs.
@@ -37,7 +37,9 @@ private[parquet] final class FileEncryption(
 
   /** Names of keys are plain here. */
   val settings: FileSettings = scope.settings.at(FilePlace.of(directory), where)
-  settings.masterKeys.find(!scope.masterKeys.contains(_)).foreach(late => throw PmeErrors.lateKey(where, late))
+  settings.masterKeys
+    .find(!scope.masterKeys.contains(_))
+    .foreach(late => throw PmeErrors.lateKey(where, late))
   private lazy val wrapper = scope.wrapper(conf)
   private val external = mutable.ArrayBuffer.empty[(String, KeyMaterial)]
 

@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.Dataset
 
+import io.pmeparquet.spark.read.{EncryptedParquetFormat, PmeScan}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
 import io.pmeparquet.spark.snapshot.{ChosenFiles, CountsFiles, PartitionsRead, ScannedFiles, SealedIndex}
 
@@ -47,8 +48,31 @@ object QueryStatistics {
         }
       case _ => Nil
     }
-    QueryStatistics(scans, if (nodes.readsCache) Seq(Cached) else Nil)
+    val leftOut = nodes.all.map(leftOutBy).sum
+    QueryStatistics(
+      scans,
+      (if (nodes.readsCache) Seq(Cached) else Nil) ++ (if (leftOut > 0) Seq(denied(leftOut)) else Nil)
+    )
   }
+
+  /** How many files a node has left out because of their keys (`deniedFiles=skip`). */
+  private def leftOutBy(node: SparkPlan): Long = node match {
+    case scan: FileSourceScanExec =>
+      scan.relation.fileFormat match {
+        case format: EncryptedParquetFormat => format.leftOut.fold(0L)(_.count)
+        case _ => 0
+      }
+    case scan: BatchScanExec =>
+      scan.scan match {
+        case ours: PmeScan => ours.leftOut.count
+        case _ => 0
+      }
+    case _ => 0
+  }
+
+  private def denied(files: Long) =
+    s"$files of the files that are counted as read were left out: this reader does not get the keys of their footers " +
+      "(deniedFiles=skip)."
 
   private def isOurs(scan: FileSourceScanExec) = scan.relation.fileFormat match {
     case format: DataSourceRegister => format.shortName() == FormatName.Format

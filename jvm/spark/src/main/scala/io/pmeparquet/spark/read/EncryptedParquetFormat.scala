@@ -79,6 +79,11 @@ abstract class EncryptedParquetFormat private[spark] (private val state: FormatS
     with EncryptedFileFormat {
   private[spark] override type Noted = EncryptedParquetFormat
 
+  @transient @volatile private var scanned: Option[LeftOutFiles] = None
+
+  /** The files that the scan of this instance has left out so far. */
+  private[spark] def leftOut: Option[LeftOutFiles] = Option(scanned).flatten
+
   /** The same format with another state. */
   private[spark] def of(state: FormatState): EncryptedParquetFormat
 
@@ -190,7 +195,12 @@ abstract class EncryptedParquetFormat private[spark] (private val state: FormatS
       val masking = MaskedScan.of(session, scope.settings.masking, notes.conditions, masked)(
         sessionRules.install()
       )
-      new TranslatedRead(new PagesRead(admission.conf, scope, scan, masking, admission.seal), admission)
+      scanned = Some(new LeftOutFiles)
+      val denied = DeniedFiles.of(session, scope.settings, scanned.get)
+      new TranslatedRead(
+        new PagesRead(admission.conf, scope, scan, masking, denied, admission.seal),
+        admission
+      )
     } else new AdmittedRead(spark, admission)
   }
 

@@ -88,7 +88,7 @@ private[spark] object MaskedScan {
   )
 
   /** The query that the task belongs to: a stream, which has many executions, or one execution. */
-  private def query: Option[String] =
+  def query: Option[String] =
     Option(TaskContext.get()).flatMap(task =>
       Queries.flatMap(name => Option(task.getLocalProperty(name))).headOption
     )

@@ -4,6 +4,7 @@ import java.time.ZoneId
 
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate}
 import org.apache.parquet.hadoop.metadata.ColumnPath
 import org.apache.parquet.hadoop.ParquetInputFormat
@@ -48,12 +49,14 @@ import io.pmeparquet.spark.decode.{
  *   it
  * @param seal what snapshots say of the files
  * @param masked set if the scan reads columns whose keys the KMS refuses as NULL
+ * @param denied set if the scan leaves out files whose footers' keys the KMS refuses
  */
 private[spark] final class PagesRead(
     conf: Broadcast[SerializableConfiguration],
     scope: ReadScope,
     scan: PagedScan,
     masked: Option[MaskedScan],
+    denied: Option[DeniedFiles],
     seal: Option[Broadcast[FileSeal]]
 ) extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
@@ -63,7 +66,16 @@ private[spark] final class PagesRead(
   /** @param counters the counters of the task */
   def apply(split: PartitionedFile, counters: ReadCounters): Iterator[InternalRow] = {
     val hadoop = conf.value.value
-    val file = new SplitReader(scope, split.toPath, hadoop, counters, seal.map(_.value))
+    def open = new SplitReader(scope, split.toPath, hadoop, counters, seal.map(_.value))
+    val opened = denied.fold(Option(open))(_.unlessDenied(split.toPath.toString)(open))
+    opened.fold[Iterator[InternalRow]](Iterator.empty)(rowsOf(_, split, hadoop))
+  }
+
+  private def rowsOf(
+      file: SplitReader,
+      split: PartitionedFile,
+      hadoop: Configuration
+  ): Iterator[InternalRow] =
     try {
       new StructNulls(file, hadoop, scan.required, scan.nullChecks, masked.isDefined).choose()
       val asked =
@@ -76,7 +88,6 @@ private[spark] final class PagesRead(
         file.close()
         throw failed
     }
-  }
 
   /** Counters for one task; the scope counts the same. ''Executor only.'' */
   def countersOfTask(): ReadCounters = new ReadCounters(Some(scope.counters))

@@ -61,7 +61,7 @@ private[spark] final class PmeScanBuilder(
   // If a read may mask columns, nobody can have the statistics of a masked one. If only some files refuse it, an
   // aggregate would show values of the others. If the table is sealed, Spark would read footers that nobody compares.
   override protected def trustsStatistics: Boolean =
-    context.scope.settings.masking.isEmpty && context.seal.isEmpty
+    context.scope.settings.masking.isEmpty && context.scope.settings.deniedFiles.isEmpty && context.seal.isEmpty
 
   override def build(): Scan = {
     val built = spark.build()
@@ -103,6 +103,9 @@ private[spark] final case class PmeScan(
   import PmeScan.FilesEntry
 
   override val masked: MaskedColumns = new MaskedColumns
+
+  /** The files that it has left out so far. */
+  private[spark] val leftOut: LeftOutFiles = new LeftOutFiles
 
   override def withConditions(columns: Set[String]): PmeScan =
     copy(conditions = Some(conditions.getOrElse(Set.empty) ++ columns))
@@ -166,6 +169,7 @@ private[spark] final case class PmeScan(
       MaskedScan.of(context.session, context.scope.settings.masking, conditions, masked)(
         context.rules.install()
       )
+    val denied = DeniedFiles.of(context.session, context.scope.settings, leftOut)
     val rows = RowPredicate.of(spark.dataFilters, required)
     val scan = PagedScan(rules, required, partitions, spark.pushedFilters.toSeq, rows, nullChecks)
     def read(batches: Boolean) =
@@ -174,6 +178,7 @@ private[spark] final case class PmeScan(
         context.scope,
         scan.copy(rules = rules.copy(returningBatch = batches)),
         masking,
+        denied,
         context.seal
       )
     val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&

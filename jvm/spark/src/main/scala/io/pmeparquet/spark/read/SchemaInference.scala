@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.parquet.file.{FileSeal, SplitReader}
+import io.pmeparquet.parquet.file.{FileSeal, FooterKeyRefused, SplitReader}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
@@ -40,9 +40,12 @@ private[spark] object SchemaInference {
     val conf = this.conf(read)
     // Before a rule can evaluate the read.
     val seal = data.headOption.flatMap(SealState.ofFile(read, _))
-    val footers =
+    val looked =
       if (merge && data.size > 1) readOnExecutors(session, data, conf, scope, seal)
-      else data.headOption.map(readSchema(_, conf, scope, seal)).toSeq
+      else firstOf(data.iterator.map(file => file -> inferred(file, conf, scope, seal)))
+    val footers = looked.flatMap(_._2)
+    // A reader of some files needs one of them to know the columns.
+    if (footers.isEmpty) looked.headOption.foreach { case (file, _) => readSchema(file, conf, scope, seal) }
     val leftOut = footers.flatMap(_.leftOut)
     if (leftOut.nonEmpty)
       scope.settings.masking.foreach(masking =>
@@ -89,29 +92,48 @@ private[spark] object SchemaInference {
       conf: Configuration,
       scope: ReadScope,
       seal: Option[FileSeal]
-  ): Seq[Inferred] = {
+  ): Seq[(Path, Option[Inferred])] = {
     val broadcast = session.sparkContext.broadcast(new SerializableConfiguration(conf))
     val slices = files.size.min(session.sparkContext.defaultParallelism)
     val read = new ReadSchemas(broadcast.value, scope, seal)
     session.sparkContext
       .parallelize(files.map(_.toString), slices)
       .map { file =>
-        val inferred = read(new Path(file))
-        inferred.schema.json -> inferred.leftOut
+        file -> read(new Path(file)).map(inferred => inferred.schema.json -> inferred.leftOut)
       }
       .collect()
       .toSeq
-      .map { case (json, leftOut) => Inferred(DataType.fromJson(json).asInstanceOf[StructType], leftOut) }
+      .map { case (file, found) =>
+        new Path(file) -> found.map { case (json, leftOut) =>
+          Inferred(DataType.fromJson(json).asInstanceOf[StructType], leftOut)
+        }
+      }
   }
 
   /** ''Crosses the wire'', with the scope. */
   private final class ReadSchemas(conf: SerializableConfiguration, scope: ReadScope, seal: Option[FileSeal])
-      extends (Path => Inferred)
+      extends (Path => Option[Inferred])
       with Serializable {
-    override def apply(file: Path): Inferred = PmeSparkException.translated {
-      readSchema(file, conf.value, scope, seal)
+    override def apply(file: Path): Option[Inferred] = PmeSparkException.translated {
+      inferred(file, conf.value, scope, seal)
     }
   }
+
+  /** The files up to the first that is read. */
+  private def firstOf(files: Iterator[(Path, Option[Inferred])]): Seq[(Path, Option[Inferred])] = {
+    val first = files.take(1).toList
+    if (first.forall(_._2.isDefined)) first else first ++ files.find(_._2.isDefined)
+  }
+
+  /** None for a file that a query leaves out, because the KMS refuses the key of its footer. */
+  private def inferred(
+      file: Path,
+      conf: Configuration,
+      scope: ReadScope,
+      seal: Option[FileSeal]
+  ): Option[Inferred] =
+    try Some(readSchema(file, conf, scope, seal))
+    catch { case _: FooterKeyRefused => None }
 
   private def readSchema(
       file: Path,

@@ -126,7 +126,12 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       if (format.prepared.exists(_.waitsFor(settings, write.outputPath))) write
       else {
         val places = KeyPlaces.of(session, write, settings.files)
-        if (places.isDefined && WriteSeal.isNeeded(options, new Path(WriteRules.tableDirectory(write.outputPath))))
+        if (
+          places.isDefined && WriteSeal.isNeeded(
+            options,
+            new Path(WriteRules.tableDirectory(write.outputPath))
+          )
+        )
           throw EncryptedWrite.sealedByPartition(write.outputPath.toString)
         val prepared = PreparedWrite.of(settings, conf, write.outputPath, leaves, places)
         PlanFields.withFormat(write)(_.withPrepared(prepared))

@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFac
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.KeyPlan
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.storage.MaterialFiles
@@ -18,7 +19,6 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{OptionOrigin, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshot.{WriteSeal, WrittenFiles}
-import io.pmeparquet.{PmeErrors, PmeException}
 
 /** The start of a write job: it resolves and checks the settings, and makes the keys. ''Driver only.'' */
 private[spark] object EncryptedWrite {

@@ -31,7 +31,11 @@ private[spark] object KeyPlaces {
    * @param directory of the table, which may be a partition itself
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the write is not partitioned by one of them
    */
-  def columns[A](settings: FileSettings, partitions: Seq[A], directory: String)(nameOf: A => String): Seq[A] = {
+  def columns[A](
+      settings: FileSettings,
+      partitions: Seq[A],
+      directory: String
+  )(nameOf: A => String): Seq[A] = {
     val place = FilePlace.of(directory)
     val open = settings.keyColumns.filter(place.value(_, settings.caseSensitive).isEmpty)
     def isNamed(column: String, partition: A) =

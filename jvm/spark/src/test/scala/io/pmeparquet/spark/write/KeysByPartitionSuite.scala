@@ -2,8 +2,8 @@ package io.pmeparquet.spark.write
 
 import java.nio.file.{Files, StandardCopyOption}
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.spark.admin.{KeyUsage, TableCopies, WritePlan}
 import io.pmeparquet.spark.SparkSuite
@@ -21,7 +21,12 @@ class KeysByPartitionSuite extends SparkSuite {
   )
 
   private def partitioned(frame: DataFrame, options: Map[String, String], mode: String = "error"): Unit =
-    frame.write.format("pme-parquet").options(options).mode(mode).partitionBy("tenant", "country").save(target)
+    frame.write
+      .format("pme-parquet")
+      .options(options)
+      .mode(mode)
+      .partitionBy("tenant", "country")
+      .save(target)
 
   private def expected = rows(rowsOf)
   private def found(options: Map[String, String]) =
@@ -31,10 +36,14 @@ class KeysByPartitionSuite extends SparkSuite {
 
   /** The master keys that the files of each directory name. */
   private def used: Map[String, Set[String]] =
-    files().map(_.getParent).distinct.map { directory =>
-      val keys = KeyUsage.of(spark, directory.toString, kms).select("master_key").collect()
-      partition("").relativize(directory).toString -> keys.map(_.getString(0)).toSet
-    }.toMap
+    files()
+      .map(_.getParent)
+      .distinct
+      .map { directory =>
+        val keys = KeyUsage.of(spark, directory.toString, kms).select("master_key").collect()
+        partition("").relativize(directory).toString -> keys.map(_.getString(0)).toSet
+      }
+      .toMap
 
   private val named = (for (tenant <- 0 to 2; country <- Seq("DE", "FR"))
     yield s"tenant=c$tenant/country=$country" -> Set(s"t-c$tenant", s"pii-$country")).toMap
@@ -92,7 +101,8 @@ class KeysByPartitionSuite extends SparkSuite {
   }
 
   test("direct keys are named by partitions, too") {
-    val held = holding("t-c0", "t-c1", "t-c2", "pii-DE", "pii-FR") ++ templates + ("keyManagement" -> "direct")
+    val held =
+      holding("t-c0", "t-c1", "t-c2", "pii-DE", "pii-FR") ++ templates + ("keyManagement" -> "direct")
     partitioned(rowsOf, held)
     assertEquals(found(held), expected)
   }
@@ -101,7 +111,8 @@ class KeysByPartitionSuite extends SparkSuite {
     partitioned(rowsOf, all)
     val some = holding("t-c0", "t-c1", "pii-DE") ++ templates
     untouched() {
-      for (mode <- Seq("append", "overwrite")) refused(KeyNotFound, "t-c2", "pii-FR")(partitioned(rowsOf, some, mode))
+      for (mode <- Seq("append", "overwrite"))
+        refused(KeyNotFound, "t-c2", "pii-FR")(partitioned(rowsOf, some, mode))
     }
     // Partitions that no row is in need no key.
     partitioned(rowsOf.where("tenant = 'c1' AND country = 'DE'"), some, "append")
@@ -122,7 +133,9 @@ class KeysByPartitionSuite extends SparkSuite {
 
   test("a footer key alone binds reads by its template") {
     partitioned(rowsOf, all)
-    refused(KeyMetadata, "requires key 'x-c")(reader(kms + ("footerKey" -> "x-{tenant}")).load(target).collect())
+    refused(KeyMetadata, "requires key 'x-c")(
+      reader(kms + ("footerKey" -> "x-{tenant}")).load(target).collect()
+    )
   }
 
   test("a prefix with the partition fails a file that was moved under the same key") {
@@ -145,9 +158,14 @@ class KeysByPartitionSuite extends SparkSuite {
   }
 
   test("a value that names no key is refused before anything is written") {
-    for ((value, why) <- Seq("NULL" -> "NULL or empty", "''" -> "NULL or empty", "'a/b'" -> "characters other"))
+    for (
+      (value, why) <- Seq("NULL" -> "NULL or empty", "''" -> "NULL or empty", "'a/b'" -> "characters other")
+    )
       refused(BadOption, "column 'tenant'", why) {
-        partitioned(rowsOf.selectExpr("ssn", "salary", "id", s"CAST($value AS STRING) AS tenant", "country"), all)
+        partitioned(
+          rowsOf.selectExpr("ssn", "salary", "id", s"CAST($value AS STRING) AS tenant", "country"),
+          all
+        )
       }
     refused(BadOption, "which is a key by itself") {
       val odd = kms ++ Map("footerKey" -> "t-c0", "columnKeys" -> "t-{tenant}: ssn")
@@ -161,7 +179,11 @@ class KeysByPartitionSuite extends SparkSuite {
     refused(Unsupported, "depends on a partition", "foreachBatch") {
       val in = spark.readStream.format("pme-parquet").options(all).schema(rowsOf.schema).load(target)
       val sink = in.writeStream.format("pme-parquet").options(all).partitionBy("tenant", "country")
-      sink.option("checkpointLocation", s"$target-c").trigger(Trigger.AvailableNow()).start(s"$target-s").awaitTermination()
+      sink
+        .option("checkpointLocation", s"$target-c")
+        .trigger(Trigger.AvailableNow())
+        .start(s"$target-s")
+        .awaitTermination()
     }
     refused(Unsupported, "seal")(partitioned(rowsOf, all + ("snapshot" -> "update"), "append"))
     refused(Unsupported, "pme-orc") {
@@ -178,7 +200,10 @@ class KeysByPartitionSuite extends SparkSuite {
     val one = kms ++ Map("footerKey" -> "one")
     TableCopies.rekey(spark, target, s"$target-one", javaOf(kms), javaOf(one))
     TableCopies.encryptInPlace(spark, s"$target-plain", new java.util.HashMap, javaOf(all))
-    assertEquals(rows(reader(all).load(s"$target-plain").selectExpr(rowsOf.columns.toIndexedSeq: _*)), expected)
+    assertEquals(
+      rows(reader(all).load(s"$target-plain").selectExpr(rowsOf.columns.toIndexedSeq: _*)),
+      expected
+    )
   }
 
   private def javaOf(options: Map[String, String]) = {
