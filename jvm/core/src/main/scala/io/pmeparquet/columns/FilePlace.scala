@@ -17,16 +17,20 @@ final case class FilePlace private (table: String, partitions: Seq[String]) {
   /**
    * The value of a partition column: its text in the directory's name.
    *
-   * @return none if the file is in no partition by that column; `Some(None)` for null, which Spark also writes for an
-   *   empty text
+   * @return none if the file is in no partition by that column, or in several; `Some(None)` for null, which Spark also
+   *   writes for an empty text
    */
-  def value(column: String, caseSensitive: Boolean): Option[Option[String]] =
-    partitions
-      .map(directory => FilePlace.unescaped(directory.takeWhile(_ != '=')) -> directory)
-      .filter { case (name, _) => if (caseSensitive) name == column else name.equalsIgnoreCase(column) }
-      .map { case (_, directory) => FilePlace.unescaped(directory.substring(directory.indexOf('=') + 1)) }
-      .map(Some(_).filter(_ != FilePlace.NullValue))
-      .headOption
+  def value(column: String, caseSensitive: Boolean): Option[Option[String]] = {
+    val named = partitions.filter { directory =>
+      val name = FilePlace.unescaped(directory.takeWhile(_ != '='))
+      if (caseSensitive) name == column else name.equalsIgnoreCase(column)
+    }
+    named match {
+      case Seq(one) =>
+        Some(Some(FilePlace.unescaped(one.substring(one.indexOf('=') + 1))).filter(_ != FilePlace.NullValue))
+      case _ => None
+    }
+  }
 }
 
 object FilePlace {

@@ -35,7 +35,7 @@ final case class KeyTemplate private (text: String, parts: Seq[Part]) {
           def unusable(why: String) = PmeErrors.keyTemplateValue(where, text, value.column, why)
           val found = place
             .value(value.column, caseSensitive)
-            .getOrElse(throw unusable("the file is in no directory of a partition by it"))
+            .getOrElse(throw unusable("the file is in no directory of one partition by it"))
             .getOrElse(throw unusable("its value is NULL or empty"))
           value.buckets.fold {
             unfit(found, separatorAfter(at)).foreach(why => throw unusable(why))

@@ -170,6 +170,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "With `null` and `drop`, a query returns NULL where the table has values.",
     values = Seq("error", "null", "drop")
   )
+  // Not of a table's definition: its author would decide which rows a reader misses.
   val DeniedFiles = OptionSpec(
     "deniedFiles",
     Read,
@@ -177,8 +178,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
       "`missingKeys=null` or `drop` also `PME_KEY_NOT_FOUND`). `error`: the query fails. `skip`: it is left out. A warning " +
       "and `pme.query_stats` say how many files were. Not with `reader=spark`, and not for copies, rotation or `verify`.",
     "With `skip`, a query returns fewer rows to readers with fewer keys.",
-    values = Seq("error", "skip"),
-    ofTable = OfTable.UnlessSessionSays
+    values = Seq("error", "skip")
   )
   val DeniedPredicates = OptionSpec(
     "deniedPredicates",

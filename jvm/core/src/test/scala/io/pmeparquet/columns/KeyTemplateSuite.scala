@@ -28,7 +28,8 @@ class KeyTemplateSuite extends FunSuite {
     assertEquals(name("k-{a b}", "/t/a b=1"), "k-1")
     assertEquals(name("k-{city}", "/t/city=Köln"), "k-Köln")
     // Directories above the table's own are no partitions.
-    refused("the file is in no directory of a partition by it")(name("k-{x}", "/x=1/t/day=2"))
+    refused("the file is in no directory of one partition by it")(name("k-{x}", "/x=1/t/day=2"))
+    refused("the file is in no directory of one partition by it")(name("k-{x}", "/t/x=1/X=2"))
   }
 
   test("names of columns are compared as Spark compares them") {

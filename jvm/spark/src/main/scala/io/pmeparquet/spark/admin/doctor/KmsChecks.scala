@@ -4,6 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{Audience, Condition, PmeException}
+import io.pmeparquet.columns.{ColumnKeys, KeyTemplate}
 import io.pmeparquet.options.WriteSettings
 import io.pmeparquet.parquet.scope.{KeyCalls, KmsTrial}
 import io.pmeparquet.spark.admin.job.FileJob
@@ -40,7 +41,9 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
     val trial = new KmsTrial(settings, conf)
     val millis = (System.nanoTime() - began) / 1000000
     val opened = Check.ok("KMS", s"${trial.describe}, opened in $millis ms; ${caller(settings)}")
-    val keys = settings.files.masterKeys
+    // Names that depend on partitions are known with the rows only.
+    val (byPartition, keys) =
+      settings.files.masterKeys.partition(KeyTemplate.of(_, ColumnKeys.OptionName).isTemplate)
     val onDriver = keys.flatMap { key =>
       val name = nameOf(key, "driver")
       Check.attempt(name)(Seq(Check.ok(name, timings(trial.onDriver(key)))))
@@ -48,7 +51,8 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
     // If the KMS refuses the driver, the driver can give executors neither keys nor anything to unwrap.
     val served = keys.zip(onDriver).collect { case (key, check) if check.isOk => key }
     val asked = if (settings.use.route.isDefined || settings.files.wrapsTwice) served else keys
-    opened +: (onDriver ++ (if (executorsWork) onExecutor(trial, settings, asked) else unasked))
+    val untried = byPartition.map(key => Check.ok(s"key '$key'", "not tried: its name depends on a partition"))
+    opened +: (onDriver ++ untried ++ (if (executorsWork) onExecutor(trial, settings, asked) else unasked))
   }
 
   private def caller(settings: WriteSettings) =
