@@ -317,8 +317,16 @@ def test_a_bent_byte_never_causes_another_error() -> None:
 
 
 def test_a_newer_format_is_not_called_damaged() -> None:
-    with pytest.raises(OtherFormatError, match="format 2"):
-        version_of(manifest(content(formatVersion=2, news=True)))
+    with pytest.raises(OtherFormatError, match="format 3"):
+        version_of(manifest(content(formatVersion=3, news=True)))
+
+
+def test_version_2_is_of_orc_files_and_says_so() -> None:
+    assert version_of(manifest(content())).file_format == "parquet"
+    assert version_of(manifest(content(formatVersion=2, fileFormat="orc"))).file_format == "orc"
+    for changed in ({"formatVersion": 2}, {"formatVersion": 2, "fileFormat": "parquet"}, {"fileFormat": "orc"}):
+        with pytest.raises(MalformedError, match="fileFormat"):
+            version_of(manifest(content(**changed)))
 
 
 def test_a_manifest_of_another_length_than_allowed_is_not_read(tmp_path: Path) -> None:

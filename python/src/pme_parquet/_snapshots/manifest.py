@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 MAX_BYTES = 16 * 1024 * 1024
 # Of the seal with its line feeds.
 MAX_SEAL_BYTES = 64 * 1024
-FORMAT, FORMAT_VERSION = "pme-parquet snapshot", 1
+FORMAT = "pme-parquet snapshot"
+# The format of data files in each version of the format of manifests.
+_FILE_FORMATS = {1: "parquet", 2: "orc"}
 HMAC = "HMAC-SHA256"
 # The length of a seal's value: a DER signature of P-256 has at most 72 bytes, and two numbers of at least one.
 _SEAL_BYTES = {"Ed25519": range(64, 65), "SHA256withECDSA": range(8, 73), HMAC: range(32, 33)}
@@ -122,6 +124,7 @@ def version_of(manifest: bytes) -> SnapshotVersion:
         table=fields.text("table", _UUID),
         writer=fields.text("writer"),
         parts=parts,
+        file_format=_FILE_FORMATS[fields.number("formatVersion")],
     )
 
 
@@ -139,10 +142,12 @@ def _content(value: object) -> Fields:
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         raise MalformedError("its content is not that of a snapshot")
     number = value.get("formatVersion")
-    if isinstance(number, int) and number > FORMAT_VERSION:
+    if isinstance(number, int) and number > max(_FILE_FORMATS):
         raise OtherFormatError(number)
-    fields = Fields(value, "its content", _CONTENT)
-    fields.number("formatVersion", least=FORMAT_VERSION)
+    fields = Fields(value, "its content", _CONTENT if number == 1 else _CONTENT | {"fileFormat"})
+    file_format = _FILE_FORMATS[fields.number("formatVersion", least=1)]
+    if file_format != "parquet":
+        fields.text("fileFormat", file_format)
     return fields
 
 

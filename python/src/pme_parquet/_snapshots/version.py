@@ -112,6 +112,7 @@ class SnapshotVersion:
         table: a random id, which is the same in all versions of a table.
         writer: the program that sealed it.
         parts: the files that list the data files.
+        file_format: of the data files: `parquet` or `orc`.
     """
 
     version: int
@@ -131,3 +132,4 @@ class SnapshotVersion:
     table: str
     writer: str
     parts: tuple[SnapshotPart, ...]
+    file_format: str = "parquet"

@@ -14,8 +14,16 @@ import org.apache.hadoop.security.UserGroupInformation
 import io.pmeparquet.{Condition, PmeErrors, PmeException, Sha256}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.parquet.summary.ColumnSummary
-import io.pmeparquet.snapshot.manifest.{FileEntry, IndexEntry, Manifest, ManifestJson, PartEntry, TablePolicy}
-import io.pmeparquet.snapshot.manifest.Sealer
+import io.pmeparquet.snapshot.manifest.{
+  DataFormat,
+  FileEntry,
+  IndexEntry,
+  Manifest,
+  ManifestJson,
+  PartEntry,
+  Sealer,
+  TablePolicy
+}
 import io.pmeparquet.snapshot.parts.{IndexFile, PartFile, PartKeys, SealedFile}
 
 /**
@@ -34,6 +42,7 @@ final class NewVersion(
 
   /**
    * @param files all files of the table, in the order of their paths
+   * @param format of all files
    * @param summaries what each index says of a file. It is asked for files of parts that change or get a new index.
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_CONFLICT` if another process has made the same version
    */
@@ -43,13 +52,17 @@ final class NewVersion(
       partitionColumns: Seq[String],
       indexes: Seq[IndexEntry],
       writer: String,
-      summaries: NewVersion.Summaries = NewVersion.NoSummaries
+      summaries: NewVersion.Summaries = NewVersion.NoSummaries,
+      format: DataFormat = DataFormat.Parquet
   ): Version = {
     directory.requirePublishing()
     val number = previous.fold(1L)(_.version.number + 1)
-    val kept = previous.map(_.version.manifest).filter(_.policy.footerKey == policy.footerKey)
+    val kept = previous
+      .map(_.version.manifest)
+      .filter(before => before.policy.footerKey == policy.footerKey && before.format == format)
     val keys = new PartKeys(policy.footerKey, use, directory.path, conf)
-    val parts = new NewParts(directory, keys, indexes, kept.fold(Seq.empty[IndexEntry])(_.indexes), summaries)
+    val known = kept.fold(Seq.empty[IndexEntry])(_.indexes)
+    val parts = new NewParts(directory, keys, format, indexes, known, summaries)
     val made =
       try {
         val entries = ranges(files, kept.fold(Seq.empty[PartEntry])(_.parts)).flatMap { case (some, old) =>
@@ -69,7 +82,8 @@ final class NewVersion(
           files.iterator.map(_.rows).sum,
           files.iterator.map(_.length).sum,
           entries,
-          indexes
+          indexes,
+          format
         )
         val content = ManifestJson.content(manifest)
         val seal = sealer.seal(content, directory.manifestPath(number).toString)
@@ -185,6 +199,7 @@ object NewVersion {
 private[snapshot] final class NewParts(
     directory: SnapshotDirectory,
     keys: PartKeys,
+    format: DataFormat,
     indexes: Seq[IndexEntry],
     known: Seq[IndexEntry],
     summaries: NewVersion.Summaries
@@ -227,7 +242,7 @@ private[snapshot] final class NewParts(
 
   private def ofList(files: Vector[SealedFile]): FileEntry = {
     val name = directory.newPart()
-    write(name, PartFile.write(files, keys.ofList(directory.partPath(name))))
+    write(name, PartFile.write(files, format, keys.ofList(directory.partPath(name), format)))
   }
 
   private def ofIndex(index: IndexEntry, files: Vector[SealedFile]): FileEntry = {

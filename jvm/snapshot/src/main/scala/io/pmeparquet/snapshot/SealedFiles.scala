@@ -5,19 +5,22 @@ import java.util.{Arrays, HashMap => JavaMap}
 
 import org.apache.hadoop.fs.Path
 
+import io.pmeparquet.{BlockDigests, PmeErrors}
 import io.pmeparquet.parquet.file.FileSeal
+import io.pmeparquet.snapshot.manifest.DataFormat
 import io.pmeparquet.snapshot.parts.SealedFile
-import io.pmeparquet.PmeErrors
 
 /**
  * What a snapshot says of the files of its table, for the tasks of a read. ''Crosses the wire.''
  *
  * @param table path of the table's directory, without scheme and authority
+ * @param format of the files
  * @param footerKey the master key of all footers; none for a table without encryption
  */
 private[snapshot] final class SealedFiles(
     table: String,
     files: JavaMap[String, SealedFiles.Entry],
+    format: DataFormat,
     footerKey: Option[String]
 ) extends FileSeal {
 
@@ -37,9 +40,20 @@ private[snapshot] final class SealedFiles(
       )
   }
 
-  override def requireFooter(path: Path, sha256: Array[Byte]): Unit =
+  override def requireFooter(path: Path, sha256: Array[Byte]): Unit = {
+    requireFormat(path, DataFormat.Parquet)
     if (!Arrays.equals(entryOf(path).footerSha256, sha256))
       throw mismatch(path, "the file has another footer than when it was sealed")
+  }
+
+  override def blocks(path: Path): Option[BlockDigests] = {
+    requireFormat(path, DataFormat.Orc)
+    entryOf(path).blocks
+  }
+
+  private def requireFormat(path: Path, read: DataFormat): Unit =
+    if (format != read)
+      throw mismatch(path, s"it lists ${format.name} files, and this read is of ${read.name}")
 
   override def requireKey(path: Path, footerKey: Option[String]): Unit =
     if (this.footerKey != footerKey)
@@ -53,13 +67,18 @@ private[snapshot] final class SealedFiles(
 }
 
 object SealedFiles {
-  private[snapshot] final case class Entry(length: Long, footerSha256: Array[Byte])
+  private[snapshot] final case class Entry(
+      length: Long,
+      footerSha256: Array[Byte],
+      blocks: Option[BlockDigests]
+  )
 
   /** @param table the table's directory, as readers name it */
   def of(table: Path, snapshot: TableSnapshot): FileSeal = {
     val entries = new JavaMap[String, Entry](snapshot.files.size * 2)
-    snapshot.files.foreach(file => entries.put(file.path, Entry(file.length, file.footerSha256)))
-    new SealedFiles(table.toUri.getPath, entries, snapshot.version.manifest.policy.footerKey)
+    snapshot.files.foreach(file => entries.put(file.path, Entry(file.length, file.footerSha256, file.blocks)))
+    val manifest = snapshot.version.manifest
+    new SealedFiles(table.toUri.getPath, entries, manifest.format, manifest.policy.footerKey)
   }
 
   /** A path relative to the table's directory; none for a path elsewhere. */

@@ -12,7 +12,7 @@ import io.pmeparquet.{PmeErrors, PmeException, Sha256}
 import io.pmeparquet.options.{MinimumSnapshot, PmeOptions, ReadSettings, SnapshotChoice, SnapshotSettings}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.summary.ColumnSummary
-import io.pmeparquet.snapshot.manifest.{FileEntry, IndexEntry, ManifestJson, PartEntry}
+import io.pmeparquet.snapshot.manifest.{DataFormat, FileEntry, IndexEntry, ManifestJson, PartEntry}
 import io.pmeparquet.snapshot.manifest.{SealCheck, Seals}
 import io.pmeparquet.snapshot.parts.{IndexFile, PartFile, PartKeys, SealedFile}
 import io.pmeparquet.Condition.SnapshotDamaged
@@ -243,6 +243,9 @@ final class TableSnapshots(
         s"its HMAC is under master key '${seal.key}', and the key of its files' footers is " +
           s"'${manifest.policy.footerKey.get}'"
       )
+    // Whoever can read some column of an ORC file has a master key, and no key is every reader's.
+    if (seal.algorithm == Seals.Hmac && manifest.format == DataFormat.Orc)
+      throw PmeErrors.snapshotNotAuthentic(where, "it lists ORC files, and has no signature")
     Version(manifest, digestOf(bytes))(seal)
   }
 
@@ -271,7 +274,7 @@ final class TableSnapshots(
 
   private def listed(version: Version, entry: PartEntry): Vector[SealedFile] = {
     val (bytes, keys, where) = opened(version, entry.list)
-    val files = PartFile.read(bytes, keys, where)
+    val files = PartFile.read(bytes, version.manifest.format, keys, where)
     val isAsStated = files.size.toLong == entry.files && files.headOption.exists(_.path == entry.first) &&
       files.lastOption.exists(_.path == entry.last)
     if (!isAsStated)

@@ -3,15 +3,21 @@ package io.pmeparquet.snapshot
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.parquet.file.FileSeal
-import io.pmeparquet.snapshot.manifest.{Manifest, SealLine, TablePolicy}
+import io.pmeparquet.snapshot.manifest.{DataFormat, Manifest, SealLine, TablePolicy}
+import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.TableSuite.Mismatch
+import io.pmeparquet.BlockDigests
 
 class SealedFilesSuite extends TableSuite {
   private val listed = file("day=1/a.parquet")
 
-  private def seal(footerKey: Option[String] = Some("footer")): FileSeal = {
+  private def seal(
+      footerKey: Option[String] = Some("footer"),
+      format: DataFormat = DataFormat.Parquet,
+      listed: SealedFile = listed
+  ): FileSeal = {
     val policy = TablePolicy(footerKey, Nil)
-    val manifest = Manifest(7, None, "id", "/t", "", "", "", policy, Nil, 1, 1, 1, Nil, Nil)
+    val manifest = Manifest(7, None, "id", "/t", "", "", "", policy, Nil, 1, 1, 1, Nil, Nil, format)
     val version = Version(manifest, "ab")(SealLine("Ed25519", "signer", None, Array.emptyByteArray))
     SealedFiles.of(new Path("file:/t"), new TableSnapshot(version, Vector(listed)))
   }
@@ -34,6 +40,15 @@ class SealedFilesSuite extends TableSuite {
     require(path = "/t/day=1/a.parquet")
     require(path = "file:///t/day=1/a.parquet")
     require(key = None, by = seal(footerKey = None))
+  }
+
+  test("files of ORC have digests of blocks, and no reader of Parquet accepts them") {
+    val blocks = Some(BlockDigests(1, digest("block")))
+    val orc = seal(footerKey = None, DataFormat.Orc, listed.copy(blocks = blocks))
+    assertEquals(orc.blocks(new Path("/t/day=1/a.parquet")), blocks)
+    refused(Mismatch, "not in the list")(orc.blocks(new Path("/t/b.parquet")))
+    refused(Mismatch, "ORC", "Parquet")(require(key = None, by = orc))
+    refused(Mismatch, "ORC", "Parquet")(seal().blocks(new Path("/t/day=1/a.parquet")))
   }
 
   test("a file elsewhere is refused") {

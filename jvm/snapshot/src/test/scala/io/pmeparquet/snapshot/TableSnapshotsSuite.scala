@@ -6,7 +6,7 @@ import java.security.{KeyPairGenerator, Signature}
 import io.pmeparquet.{PmeException, Sha256}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
-import io.pmeparquet.snapshot.manifest.{HmacSealer, SealCheck, Sealer}
+import io.pmeparquet.snapshot.manifest.{DataFormat, HmacSealer, SealCheck, Sealer}
 import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, SealLine, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.TableSuite._
@@ -87,6 +87,12 @@ class TableSnapshotsSuite extends TableSuite {
     assertEquals(made.map(_.manifest.previous), None +: made.init.map(one => Some(one.digest)))
     assertEquals(made.map(_.manifest.table).distinct.size, 1)
     assertEquals(reader(root).chosen(), Some(made.last))
+  }
+
+  table.test("a list of ORC files is not accepted without a signature") { root =>
+    val made = publish(root, Nil)
+    forge(root, made.copy(manifest = made.manifest.copy(format = DataFormat.Orc))(made.seal), identity)
+    refused(NotAuthentic, "ORC", "no signature")(reader(root).chosen())
   }
 
   table.test("a table without files is sealed too") { root =>

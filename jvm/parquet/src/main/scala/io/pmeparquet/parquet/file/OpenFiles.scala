@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.format.{ColumnChunk, EncryptionWithColumnKey, FileMetaData}
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException, RecentValues}
+import io.pmeparquet.{BlockDigests, Condition, PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
 import io.pmeparquet.options.ReadSettings
@@ -43,6 +43,13 @@ trait FileSeal extends Serializable {
    * @param footerKey the master key of the footer's key; none for a file without encryption
    */
   def requireKey(path: Path, footerKey: Option[String]): Unit
+
+  /**
+   * Called for a file of a format that authenticates nothing, in place of the two methods before.
+   *
+   * @return what each block of the file must be; none for a file of a table without a snapshot
+   */
+  def blocks(path: Path): Option[BlockDigests]
 }
 
 /** Opens files. Every reader of a file begins here. */

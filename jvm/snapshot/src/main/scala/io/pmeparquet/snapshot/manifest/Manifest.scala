@@ -12,6 +12,7 @@ import io.pmeparquet.parquet.summary.SummaryKind
  * @param created in UTC, as ISO 8601
  * @param partitionColumns from the names of directories
  * @param parts in the order of the paths that they list
+ * @param format of the data files
  */
 final case class Manifest(
     version: Long,
@@ -27,7 +28,8 @@ final case class Manifest(
     rows: Long,
     bytes: Long,
     parts: Seq[PartEntry],
-    indexes: Seq[IndexEntry]
+    indexes: Seq[IndexEntry],
+    format: DataFormat = DataFormat.Parquet
 )
 
 /**

@@ -19,14 +19,14 @@ import io.pmeparquet.parquet.summary.SummaryKind
  */
 private[snapshot] object ManifestJson {
   val FormatName = "pme-parquet snapshot"
-  val FormatVersion = 1
 
   import StrictJson.mapper
 
   /** The first line, without its end. */
   def content(manifest: Manifest): Array[Byte] = {
     val node = mapper.createObjectNode()
-    node.put("format", FormatName).put("formatVersion", FormatVersion)
+    node.put("format", FormatName).put("formatVersion", manifest.format.formatVersion)
+    manifest.format.field.foreach(node.put("fileFormat", _))
     node.put("version", manifest.version).put("previous", manifest.previous.orNull)
     node.put("table", manifest.table).put("location", manifest.location)
     node.put("created", manifest.created).put("creator", manifest.creator).put("writer", manifest.writer)
@@ -115,14 +115,7 @@ private[snapshot] object ManifestJson {
   def manifest(content: Array[Byte], where: String): Manifest = {
     val fields = new JsonFields(parsed(content, where), "the manifest", where)
     if (fields.text("format") != FormatName) throw fields.unusable(s"it is not a '$FormatName'")
-    val format = fields.number("formatVersion")
-    if (format != FormatVersion)
-      throw PmeErrors.unsupported(
-        where,
-        s"a snapshot of format version $format",
-        s"this version of pme-parquet reads version $FormatVersion",
-        "Use a later version of pme-parquet."
-      )
+    val format = formatOf(fields, where)
     val manifest = Manifest(
       fields.number("version"),
       fields.nullable("previous"),
@@ -137,13 +130,31 @@ private[snapshot] object ManifestJson {
       fields.number("rows"),
       fields.number("bytes"),
       fields.objects("parts").map(part),
-      fields.objects("indexes").map(index)
+      fields.objects("indexes").map(index),
+      format
     )
     fields.end()
     if (manifest.parts.map(_.files).sum != manifest.files)
       throw fields.unusable("its parts do not list as many files as it states")
     requireWhole(manifest, fields)
     manifest
+  }
+
+  private def formatOf(fields: JsonFields, where: String): DataFormat = {
+    val version = fields.number("formatVersion")
+    val format = DataFormat.all.find(_.formatVersion == version).getOrElse {
+      throw PmeErrors.unsupported(
+        where,
+        s"a snapshot of format version $version",
+        s"this version of pme-parquet reads version ${DataFormat.all.map(_.formatVersion).mkString(" and ")}",
+        "Use a later version of pme-parquet."
+      )
+    }
+    format.field.foreach { name =>
+      if (fields.text("fileFormat") != name)
+        throw fields.unusable("its files have a format that this format version does not have")
+    }
+    format
   }
 
   private val MostSealBytes = 64 * 1024

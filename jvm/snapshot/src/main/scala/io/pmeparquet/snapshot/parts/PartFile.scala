@@ -22,13 +22,19 @@ import org.apache.parquet.io.{
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
-import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.{BlockDigests, PmeErrors, PmeException}
+import io.pmeparquet.snapshot.manifest.DataFormat
 
 /** The list of files of a part, as the bytes of a Parquet file (docs/snapshot-format.md). */
 private[snapshot] object PartFile {
 
-  val schema: MessageType = MessageTypeParser.parseMessageType(
-    """message pme_snapshot_part {
+  def schema(format: DataFormat): MessageType = if (format.needsBlocks) withBlocks else plain
+
+  private lazy val plain = schema("")
+  private lazy val withBlocks = schema("required binary block_sha256;")
+
+  private def schema(last: String): MessageType = MessageTypeParser.parseMessageType(
+    s"""message pme_snapshot_part {
        |  required binary path (STRING);
        |  required int64 length;
        |  required int64 modified;
@@ -42,12 +48,16 @@ private[snapshot] object PartFile {
        |      optional binary value (STRING);
        |    }
        |  }
+       |  $last
        |}""".stripMargin
   )
 
   /** @param encryption none for a table without encryption */
-  def write(files: Seq[SealedFile], encryption: Option[FileEncryptionProperties]): Array[Byte] =
-    ListFile.write(schema, files, encryption)(row)
+  def write(
+      files: Seq[SealedFile],
+      format: DataFormat,
+      encryption: Option[FileEncryptionProperties]
+  ): Array[Byte] = ListFile.write(schema(format), files, encryption)(row)
 
   private def row(file: SealedFile, group: Group): Unit = {
     group.add("path", file.path)
@@ -57,6 +67,7 @@ private[snapshot] object PartFile {
     file.aadFileUnique.foreach(unique => group.add("aad_file_unique", Binary.fromConstantByteArray(unique)))
     group.add("file_sha256", Binary.fromConstantByteArray(file.sha256))
     group.add("rows", file.rows)
+    file.blocks.foreach(one => group.add("block_sha256", Binary.fromConstantByteArray(one.digests)))
     if (file.partition.nonEmpty) {
       val map = group.addGroup("partition_values")
       file.partition.foreach { case (name, value) =>
@@ -73,11 +84,12 @@ private[snapshot] object PartFile {
    */
   def read(
       bytes: Array[Byte],
+      format: DataFormat,
       decryption: Option[FileDecryptionProperties],
       where: String
-  ): Vector[SealedFile] = ListFile.read(bytes, schema, decryption, where)(file)
+  ): Vector[SealedFile] = ListFile.read(bytes, schema(format), decryption, where)(file(format, _, where))
 
-  private def file(group: Group): SealedFile = SealedFile(
+  private def file(format: DataFormat, group: Group, where: String): SealedFile = SealedFile(
     group.getString("path", 0),
     group.getLong("length", 0),
     group.getLong("modified", 0),
@@ -85,8 +97,16 @@ private[snapshot] object PartFile {
     ListFile.bytes(group, "aad_file_unique"),
     group.getBinary("file_sha256", 0).getBytes,
     group.getLong("rows", 0),
-    partition(group)
+    partition(group),
+    if (format.needsBlocks) Some(blocks(group, where)) else None
   )
+
+  private def blocks(group: Group, where: String): BlockDigests = {
+    val (length, digests) = (group.getLong("length", 0), group.getBinary("block_sha256", 0).getBytes)
+    if (!BlockDigests.fit(length, digests))
+      throw PmeErrors.snapshotDamaged(where, "it does not have a digest for each block of a file")
+    BlockDigests(length, digests)
+  }
 
   private def partition(group: Group): Seq[(String, Option[String])] =
     if (group.getFieldRepetitionCount("partition_values") == 0) Nil
@@ -107,10 +127,12 @@ private[snapshot] object PartFile {
  * @param path relative to the table's directory
  * @param length in bytes
  * @param modified when it was last modified, in milliseconds since 1970: whoever seals next opens only other files
- * @param footerSha256 of its footer, with length and magic
+ * @param footerSha256 of its footer, with length and magic; of the whole file, if the footer of its format authenticates
+ *   nothing
  * @param aadFileUnique none for a file without encryption
  * @param sha256 of the whole file
  * @param partition values of partition columns, from the names of directories; none for null
+ * @param blocks of a file whose format authenticates nothing
  */
 final case class SealedFile(
     path: String,
@@ -120,7 +142,8 @@ final case class SealedFile(
     aadFileUnique: Option[Array[Byte]],
     sha256: Array[Byte],
     rows: Long,
-    partition: Seq[(String, Option[String])]
+    partition: Seq[(String, Option[String])],
+    blocks: Option[BlockDigests] = None
 )
 
 /** Parquet files in memory, of any schema: the lists of parts and the files of indexes. */

@@ -13,7 +13,7 @@ import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings, WriteSettings}
 import io.pmeparquet.parquet.admission.FileDecryption
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.FileEncryption
-import io.pmeparquet.snapshot.manifest.IndexEntry
+import io.pmeparquet.snapshot.manifest.{DataFormat, IndexEntry}
 
 /**
  * The keys of lists and indexes: the table's footer key for what every reader needs, and for each index its own. They are
@@ -34,8 +34,8 @@ private[snapshot] final class PartKeys(
    *
    * @throws io.pmeparquet.PmeException if the KMS refuses a key
    */
-  def ofList(path: Path): Option[FileEncryptionProperties] =
-    footerKey.map(key => properties(key, key, path, PartFile.schema))
+  def ofList(path: Path, format: DataFormat): Option[FileEncryptionProperties] =
+    footerKey.map(key => properties(key, key, path, PartFile.schema(format)))
 
   /** The encryption properties of a new file of an index. */
   def ofIndex(index: IndexEntry, path: Path): Option[FileEncryptionProperties] =

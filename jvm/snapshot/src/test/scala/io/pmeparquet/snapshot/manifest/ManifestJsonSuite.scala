@@ -254,9 +254,22 @@ class ManifestJsonSuite extends FunSuite {
 
   test("another format is damaged, and another version of this one unsupported") {
     damaged(parsed(changed("pme-parquet snapshot", "other snapshot")))
-    val failed = intercept[PmeException](parsed(changed("\"formatVersion\":1", "\"formatVersion\":2")))
+    val failed = intercept[PmeException](parsed(changed("\"formatVersion\":1", "\"formatVersion\":3")))
     assertEquals(failed.getCondition(), "PME_UNSUPPORTED")
-    assert(failed.getMessage.contains("format version 2"), failed.getMessage)
+    assert(failed.getMessage.contains("format version 3"), failed.getMessage)
+  }
+
+  test("version 2 is of ORC files, and says so") {
+    val version2 = "\"formatVersion\":2,\"fileFormat\":\"orc\""
+    val found = parsed(changed("\"formatVersion\":1", version2))
+    assertEquals(found.format, DataFormat.Orc)
+    assertEquals(text(ManifestJson.content(found)), changed("\"formatVersion\":1", version2))
+    damaged(parsed(changed("\"formatVersion\":1", "\"formatVersion\":2")), "fileFormat")
+    damaged(parsed(changed("\"formatVersion\":1", version2.replace("orc", "parquet"))), "a format that")
+    damaged(
+      parsed(changed("\"formatVersion\":1", version2.replace("2", "1"))),
+      "'fileFormat' that is not known"
+    )
   }
 
   test("a seal's value must be base64, in the only form of its bytes") {

@@ -1,17 +1,19 @@
 package io.pmeparquet.spark.snapshot
 
+import java.util.Arrays
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
+import io.pmeparquet.{BlockDigests, PmeErrors}
 import io.pmeparquet.options.SnapshotSettings
 import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.snapshot.SealedFiles
 import io.pmeparquet.spark.decode.VectorizedLink
 import io.pmeparquet.spark.options.ResolvedOptions
-import io.pmeparquet.PmeErrors
 
 /** Whether a relation is read by snapshots. ''Driver only.'' */
 private[spark] sealed trait SealState {
@@ -134,6 +136,14 @@ private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)], isWhole: B
 
   override def requireKey(path: Path, footerKey: Option[String]): Unit =
     own(path).foreach(_.requireKey(path, footerKey))
+
+  override def blocks(path: Path): Option[BlockDigests] = {
+    val found = own(path).flatMap(_.blocks(path))
+    // A file can be below two tables.
+    if (found.exists(one => !Arrays.equals(one.digests, found.head.digests)))
+      throw PmeErrors.snapshotMismatch(path.toString, "the snapshots of two tables have other digests of it")
+    found.headOption
+  }
 }
 
 /**
@@ -145,6 +155,7 @@ private[spark] final class UnsealedOnly(conf: Broadcast[SerializableConfiguratio
 
   override def requireFooter(path: Path, sha256: Array[Byte]): Unit = ()
   override def requireKey(path: Path, footerKey: Option[String]): Unit = ()
+  override def blocks(path: Path): Option[BlockDigests] = None
 
   override def requireLength(path: Path, length: Long): Unit =
     if (!checked.contains(path.getParent)) {
