@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.Path
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
+import io.pmeparquet.orc.blocks.VerifiedFile
 import io.pmeparquet.orc.keys.{OrcKeyName, OrcProviders, OrcScope}
 import io.pmeparquet.orc.tail.{KeyCheck, OpenedOrc, OrcTail, OrcType, OrcVariant}
 
@@ -32,19 +33,35 @@ final class OrcAdmission(
    * @param start where the split starts, in bytes
    * @param length of the split
    * @param fileLength of the file
+   * @param listed the file as a snapshot lists it, from which ORC's reader reads then
    * @return the wanted columns whose keys this reader is refused, if the read accepts that
    * @throws io.pmeparquet.PmeException if the file is refused
    */
-  def check(path: Path, start: Long, length: Long, fileLength: Long, conf: Configuration): Seq[Refused] =
-    OpenedOrc.using(path, fileLength, conf)(check(_, start, length, conf))
+  def check(
+      path: Path,
+      start: Long,
+      length: Long,
+      fileLength: Long,
+      conf: Configuration,
+      listed: Option[VerifiedFile] = None
+  ): Seq[Refused] = listed match {
+    case None => OpenedOrc.using(path, fileLength, conf)(check(_, start, length, conf))
+    case Some(file) =>
+      OpenedOrc.using(path, file.length, () => file.open())(admitted(_, start, length, conf))
+  }
 
   /** The same for a file that is open. */
   def check(file: OpenedOrc, start: Long, length: Long, conf: Configuration): Seq[Refused] = {
-    OrcProviders.prepare(scope, conf)
     val path = file.path
     // ORC's reader takes the end of the file as it is now.
     if (path.getFileSystem(conf).getFileStatus(path).getLen != file.length)
       throw PmeErrors.changedMeanwhile(path.toString)
+    admitted(file, start, length, conf)
+  }
+
+  private def admitted(file: OpenedOrc, start: Long, length: Long, conf: Configuration): Seq[Refused] = {
+    OrcProviders.prepare(scope, conf)
+    val path = file.path
     requirePolicy(file.tail, path.toString)
     file.checkStripes(start, length)
     refused(file.tail, path.toString)

@@ -3,15 +3,17 @@ package io.pmeparquet.orc.tail
 import java.io.Closeable
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FSDataInputStream, Path}
 
 /**
  * An ORC file that is open to be looked at: it is opened once for its end and the footers of its stripes. For one thread.
  *
  * @param length of the file, in bytes, as listed: ORC's reader must be given the same
+ * @param open opens it: ORC's reader must get the same bytes
  */
-final class OpenedOrc(val path: Path, val length: Long, conf: Configuration) extends Closeable {
-  private val bytes = new OrcBytes(path, length, conf)
+final class OpenedOrc private (val path: Path, val length: Long, open: () => FSDataInputStream)
+    extends Closeable {
+  private val bytes = new OrcBytes(length, open)
 
   /** @throws io.pmeparquet.PmeException if the file is damaged or contradicts itself */
   lazy val tail: OrcTail = TailReader.read(path, length, bytes)
@@ -48,8 +50,12 @@ object OpenedOrc {
   def tailOf(path: Path, length: Long, conf: Configuration): OrcTail = using(path, length, conf)(_.tail)
 
   /** Opens a file, and closes it after this use. */
-  def using[A](path: Path, length: Long, conf: Configuration)(use: OpenedOrc => A): A = {
-    val file = new OpenedOrc(path, length, conf)
+  def using[A](path: Path, length: Long, conf: Configuration)(use: OpenedOrc => A): A =
+    using(path, length, () => path.getFileSystem(conf).open(path))(use)
+
+  /** The same for a file that is opened in another way. */
+  def using[A](path: Path, length: Long, open: () => FSDataInputStream)(use: OpenedOrc => A): A = {
+    val file = new OpenedOrc(path, length, open)
     try use(file)
     finally file.close()
   }

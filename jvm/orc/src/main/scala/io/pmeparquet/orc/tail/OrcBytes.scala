@@ -2,17 +2,16 @@ package io.pmeparquet.orc.tail
 
 import java.io.{Closeable, EOFException}
 
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker, Path}
+import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker}
 
 /** Reads parts of one file; the caller has bounded their lengths. For one thread. */
-private[tail] final class OrcBytes(path: Path, fileLength: Long, conf: Configuration) extends Closeable {
+private[tail] final class OrcBytes(fileLength: Long, open: () => FSDataInputStream) extends Closeable {
   private var stream: FSDataInputStream = _
 
   def read(offset: Long, length: Int): Array[Byte] = {
     if (offset < 0 || length < 0 || offset > fileLength - length)
       throw Damage(s"the file has $fileLength bytes, but refers to $length bytes from $offset on")
-    if (stream == null) stream = path.getFileSystem(conf).open(path)
+    if (stream == null) stream = open()
     val bytes = new Array[Byte](length)
     try fill(offset, bytes)
     catch { case cut: EOFException => throw new Damage("the data ends too early", cause = cut) }

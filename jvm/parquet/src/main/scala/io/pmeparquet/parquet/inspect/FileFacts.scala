@@ -4,7 +4,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.{PmeErrors, Sha256}
+import io.pmeparquet.{BlockDigests, PmeErrors, Sha256}
 import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, FooterBytes, ReadCounters}
 import io.pmeparquet.parquet.file.OpenFiles
@@ -15,13 +15,14 @@ import io.pmeparquet.parquet.summary.{FileSummaries, FoundSummary, Leaves, Wante
 /**
  * What identifies a file, what protects it, and what it can contain. ''Crosses the wire.''
  *
- * @param footerSha256 of the footer, its length and the magic
+ * @param footerSha256 of the footer, its length and the magic; of the whole file, if the footer authenticates nothing
  * @param aadFileUnique none for a file without encryption
  * @param sha256 of the whole file
  * @param footerKey the master key of the footer's key; none for a file without encryption
  * @param types the type of each leaf column in Parquet, as text, by its path
  * @param columns what protects each leaf column of its row groups, by its path
  * @param summaries for each wanted summary, in this order; none if the file has none
+ * @param blocks of a file of another format, whose content nothing in it authenticates
  */
 final case class FileFacts(
     length: Long,
@@ -32,7 +33,8 @@ final case class FileFacts(
     footerKey: Option[String],
     types: List[(List[String], String)],
     columns: List[(List[String], ColumnProtection)],
-    summaries: List[Option[FoundSummary]]
+    summaries: List[Option[FoundSummary]],
+    blocks: Option[BlockDigests] = None
 )
 
 object FileFacts {

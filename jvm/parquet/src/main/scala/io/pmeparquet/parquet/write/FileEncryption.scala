@@ -131,7 +131,8 @@ private[pmeparquet] object FileEncryption {
  * What distinguishes a file that was just written from every other one. It needs no key. ''Crosses the wire.''
  *
  * @param length of the file in bytes
- * @param sha256 of the footer, its length and the magic at the end of the file
+ * @param sha256 of the footer, its length and the magic at the end of the file; of the whole file, if a footer of its format
+ *   authenticates nothing
  */
 final case class WrittenFooter(length: Long, sha256: Array[Byte])
 
