@@ -150,7 +150,6 @@ object OrcSettings {
     PmeOptions.KekBits,
     PmeOptions.Reader,
     PmeOptions.DeniedFiles,
-    PmeOptions.Snapshot,
     PmeOptions.XskipperStore
   )
 }

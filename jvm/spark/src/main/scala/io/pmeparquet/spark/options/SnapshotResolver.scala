@@ -10,7 +10,7 @@ import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options.{PmeOptions, SnapshotSettings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 import io.pmeparquet.snapshot.{SnapshotDirectory, TableSnapshots, Version}
-import io.pmeparquet.snapshot.manifest.{HmacSealer, SealCheck, Sealer, SignatureSealer, VerifyKey}
+import io.pmeparquet.snapshot.manifest.{DataFormat, HmacSealer, SealCheck, Sealer, SignatureSealer, VerifyKey}
 import io.pmeparquet.snapshot.xskipper.XskipperStore
 import io.pmeparquet.PmeErrors
 
@@ -55,22 +55,30 @@ private[spark] final class SnapshotResolver(options: ResolvedOptions) {
 
   /**
    * @param before the version that the next one continues
+   * @param format of the files that it lists
    * @throws io.pmeparquet.PmeException if options name a signing key that cannot be used, or another one than verifyKey, or
    *   none where one is needed
    */
-  def requireSigner(before: Option[Version]): Unit = {
-    sealer(before.flatMap(_.manifest.policy.footerKey).orElse(Some("")), before, mayChangeKey = false)
+  def requireSigner(before: Option[Version], format: DataFormat): Unit = {
+    val footerKey = before.flatMap(_.manifest.policy.footerKey).orElse(Some(""))
+    sealer(footerKey, before, mayChangeKey = false, format)
     ()
   }
 
   /**
-   * Seals new versions: with the signing key, or else with an HMAC.
+   * Seals new versions: with the signing key, or else with an HMAC. Files of ORC have no key that every reader has, and so
+   * none for an HMAC.
    *
    * @param footerKey the master key of the table's footers; none for a table without encryption
    * @param before the version that the next one continues. It was verified with verifyKey, if that is set.
    * @param mayChangeKey whether another key than verifyKey may sign the version after it
    */
-  def sealer(footerKey: Option[String], before: Option[Version], mayChangeKey: Boolean): Sealer =
+  def sealer(
+      footerKey: Option[String],
+      before: Option[Version],
+      mayChangeKey: Boolean,
+      format: DataFormat
+  ): Sealer =
     signingKey match {
       case Some((id, key)) =>
         val isOther = verifyKey.exists(public => !Arrays.equals(public.getEncoded, key.publicKey.getEncoded))
@@ -83,6 +91,8 @@ private[spark] final class SnapshotResolver(options: ResolvedOptions) {
         new SignatureSealer(id, key)
       case None if verifyKey.isDefined =>
         throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table with verifyKey")
+      case None if format == DataFormat.Orc =>
+        throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table of ORC files")
       case None =>
         val key = footerKey.orElse(settings.footerKey).getOrElse {
           throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table without encryption")

@@ -29,6 +29,7 @@ import io.pmeparquet.spark.read.{
   UnsafeRowReader
 }
 import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.snapshot.{NothingSkipped, SealState}
 
 /** The V2 side of encrypted ORC. ''Driver only.'' */
 abstract class EncryptedOrcTable private[spark] (
@@ -49,9 +50,11 @@ abstract class EncryptedOrcTable private[spark] (
   ): Option[StructType] = format.inferSchema(session, options, files)
 
   private[spark] override def scans(options: Map[String, String]): ScanBuilder = {
-    val sparks = new CaseInsensitiveStringMap(EncryptedFileTable.skippingNothing(options).asJava)
+    val seal = SealState.of(sealedTables(format.resolved(session, options)))
+    val read = if (seal.isSealed) NothingSkipped.in(options) else options
+    val sparks = new CaseInsensitiveStringMap(EncryptedFileTable.skippingNothing(read).asJava)
     val spark = new OrcScanBuilder(session, fileIndex, schema, dataSchema, sparks)
-    new EncryptedOrcScanBuilder(session, options, format, spark)
+    new EncryptedOrcScanBuilder(session, read, format.withSeal(seal), spark)
   }
 }
 
@@ -63,8 +66,10 @@ private final class EncryptedOrcScanBuilder(
     spark: OrcScanBuilder
 ) extends EncryptedFileScanBuilder(session, spark.fileIndex, spark.dataSchema, spark) {
 
-  // Statistics of a column that is refused are those of its mask.
-  override protected def trustsStatistics: Boolean = !format.acceptsRefusals(session, options)
+  // Statistics of a column that is refused are those of its mask. If the table is sealed, Spark would read tails that
+  // nobody compares.
+  override protected def trustsStatistics: Boolean =
+    !format.acceptsRefusals(session, options) && !format.sealState.isSealed
 
   override def build(): Scan = EncryptedOrcScan(spark.build(), session, options, format)
 }

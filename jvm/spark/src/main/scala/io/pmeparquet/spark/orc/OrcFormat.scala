@@ -1,7 +1,10 @@
 package io.pmeparquet.spark.orc
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
 import org.apache.hadoop.mapreduce.Job
 import org.apache.orc.OrcConf
 import org.apache.spark.sql.catalyst.catalog.BucketSpec
@@ -14,12 +17,15 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.options.Masking
+import io.pmeparquet.orc.blocks.{BlockFileSystem, VerifiedFile}
 import io.pmeparquet.orc.keys.{OrcProviders, OrcScope}
-import io.pmeparquet.orc.tail.OpenedOrc
+import io.pmeparquet.orc.tail.{OpenedOrc, OrcTail}
 import io.pmeparquet.orc.OrcAdmission
-import io.pmeparquet.spark.options.{Asker, FormatOrigin, OrcResolver, ResolvedOptions}
-import io.pmeparquet.spark.read.{EncryptedFileFormat, FormatNotes, MaskedScan, SessionRules}
+import io.pmeparquet.parquet.file.FileSeal
+import io.pmeparquet.spark.options.{Asker, FormatOrigin, OrcResolver, ResolvedOptions, SnapshotResolver}
+import io.pmeparquet.spark.read.{EncryptedFileFormat, FormatNotes, MaskedScan, SchemaInference, SessionRules}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshot.{SealState, WriteSeal}
 
 /**
  * What one instance of the format knows beyond what Spark passes to a format.
@@ -110,11 +116,14 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
   ): OrcSplitAdmission = PmeSparkException.translated {
     val scope = scopeOf(session, options)
     OrcFormat.prepare(conf, scope)
-    OrcSplitAdmission.of(session, conf, scope, dataSchema, wanted)
+    OrcSplitAdmission.of(session, conf, scope, dataSchema, wanted, None)
   }
 
+  private[orc] def resolved(session: SparkSession, options: Map[String, String]): ResolvedOptions =
+    ResolvedOptions.of(session, origin, options)
+
   private def resolver(session: SparkSession, options: Map[String, String]): OrcResolver =
-    new OrcResolver(ResolvedOptions.of(session, origin, options), state.masterKeys)
+    new OrcResolver(resolved(session, options), state.masterKeys)
 
   private def scopeOf(session: SparkSession, options: Map[String, String]): OrcScope =
     resolver(session, options).read(state.isSparks)
@@ -127,12 +136,11 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
     reader.foreach(_.settle(session))
     val options = ResolvedOptions.spelled(parameters)
     val scope = scopeOf(session, options)
-    OrcSchema.infer(session, options, files, scope) { some =>
-      super.inferSchema(
-        session,
-        options + (OrcConf.KEY_PROVIDER.getAttribute -> OrcProviders.kindOf(scope)),
-        some
-      )
+    // Before a rule can evaluate the read.
+    val seal = files.headOption.flatMap(file => SealState.ofFile(resolved(session, options), file.getPath))
+    OrcSchema.infer(session, options, files, scope, seal) { (some, more) =>
+      val own = options + (OrcConf.KEY_PROVIDER.getAttribute -> OrcProviders.kindOf(scope))
+      super.inferSchema(session, own ++ more, some)
     }
   }
 
@@ -162,7 +170,11 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
     val masking = MaskedScan.of(session, scope.settings.masking, notes.conditions, masked)(
       sessionRules.install()
     )
-    val admission = OrcSplitAdmission.of(session, hadoopConf, scope, dataSchema, requiredSchema)
+    val seal = SealState.broadcast(session, sealState, hadoopConf)(
+      new SnapshotResolver(resolved(session, options)).settings,
+      sessionRules.install()
+    )
+    val admission = OrcSplitAdmission.of(session, hadoopConf, scope, dataSchema, requiredSchema, seal)
     new OrcRead(spark, admission, StructType(requiredSchema.fields ++ partitionSchema.fields), masking)
   }
 
@@ -175,9 +187,10 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
     val spelled = ResolvedOptions.spelled(options)
     // Streaming sinks pass a configuration without the options.
     SparkAccess.setOptions(job.getConfiguration, spelled)
+    val written = WriteSeal.begun(writeSeal, resolved(session, spelled), FileOutputFormat.getOutputPath(job))
     OrcWrite
       .of(resolver(session, spelled), state.isSparks, job.getConfiguration, dataSchema)
-      .prepare(job)(super.prepareWrite(session, job, options, dataSchema))
+      .prepare(job, written)(super.prepareWrite(session, job, options, dataSchema))
   }
 
   /**
@@ -207,31 +220,70 @@ private object OrcFormat {
     conf.set(OrcConf.KEY_PROVIDER.getAttribute, OrcProviders.kindOf(scope))
     // A file is what its end says, and not what its first part says.
     conf.unset(OrcConf.MAX_FILE_LENGTH.getAttribute)
+    BlockFileSystem.prepare(conf)
   }
 }
 
 /** Infers the schema of ORC files, after a check of each file that Spark opens for it. ''Driver only.'' */
 private object OrcSchema {
 
-  /** @param spark Spark's own inference */
+  /**
+   * @param seal what a snapshot says of the files
+   * @param spark Spark's own inference, with more options
+   */
   def infer(
       session: SparkSession,
       options: Map[String, String],
       files: Seq[FileStatus],
-      scope: OrcScope
-  )(spark: Seq[FileStatus] => Option[StructType]): Option[StructType] = {
+      scope: OrcScope,
+      seal: Option[FileSeal]
+  )(spark: (Seq[FileStatus], Map[String, String]) => Option[StructType]): Option[StructType] = {
     val conf = SparkAccess.hadoopConf(session, options)
     OrcProviders.prepare(scope, conf)
     val sqlConf = SparkAccess.sqlConf(session)
     val merges = new OrcOptions(options, sqlConf).mergeSchema
     val opened = if (merges) files else files.find(_.getLen > 0).toSeq
-    if (merges) checkAll(session, opened, conf)
-    else opened.foreach(file => OpenedOrc.tailOf(file.getPath, file.getLen, conf))
-    spark(opened).map { schema =>
-      scope.settings.masking
-        .filter(_.leavesOutSome)
-        .fold(schema)(withoutRefused(schema, opened, scope, _, conf, sqlConf.caseSensitiveAnalysis))
+    def withoutRefused(schema: StructType, tailOf: FileStatus => OrcTail) = scope.settings.masking
+      .filter(_.leavesOutSome)
+      .fold(schema)(this.withoutRefused(schema, opened, scope, tailOf, _, sqlConf.caseSensitiveAnalysis))
+    seal match {
+      case Some(seal) => ofSealed(session, opened, seal, conf, withoutRefused)(spark)
+      case None =>
+        val tailOf = (file: FileStatus) => OpenedOrc.tailOf(file.getPath, file.getLen, conf)
+        if (merges) checkAll(session, opened, conf) else opened.foreach(tailOf)
+        spark(opened, Map.empty).map(withoutRefused(_, tailOf))
     }
+  }
+
+  /** Of files that are compared with a snapshot as they are read: one after the other, in this process. */
+  private def ofSealed(
+      session: SparkSession,
+      files: Seq[FileStatus],
+      seal: FileSeal,
+      conf: Configuration,
+      withoutRefused: (StructType, FileStatus => OrcTail) => StructType
+  )(spark: (Seq[FileStatus], Map[String, String]) => Option[StructType]): Option[StructType] = {
+    val known = files.map { file =>
+      seal.requireLength(file.getPath, file.getLen)
+      val digests = seal.blocks(file.getPath)
+      file -> digests.map(new VerifiedFile(file.getPath, _, conf))
+    }.toMap
+    def tailOf(file: FileStatus) = known(file).fold(OpenedOrc.tailOf(file.getPath, file.getLen, conf)) { one =>
+      OpenedOrc.using(one.path, one.length, () => one.open())(_.tail)
+    }
+    val own = new Configuration( /* loadDefaults= */ false)
+    BlockFileSystem.prepare(own)
+    val options = own.asScala.map(entry => entry.getKey -> entry.getValue).toMap + ("mergeSchema" -> "false")
+    val schemas = files.flatMap { file =>
+      tailOf(file)
+      known(file).fold(spark(Seq(file), options)) { one =>
+        val place = BlockFileSystem.reading(one)
+        try spark(Seq(place.path.getFileSystem(own).getFileStatus(place.path)), options)
+        finally place.close()
+      }
+    }
+    if (schemas.isEmpty) None
+    else Some(withoutRefused(SchemaInference.merged(session, schemas), tailOf))
   }
 
   private def checkAll(session: SparkSession, files: Seq[FileStatus], conf: Configuration): Unit = {
@@ -251,8 +303,8 @@ private object OrcSchema {
       schema: StructType,
       files: Seq[FileStatus],
       scope: OrcScope,
+      tailOf: FileStatus => OrcTail,
       masking: Masking,
-      conf: Configuration,
       caseSensitive: Boolean
   ): StructType = {
     val wanted = schema.fields.toSeq.zipWithIndex.map { case (field, position) =>
@@ -260,7 +312,7 @@ private object OrcSchema {
     }
     val admission = new OrcAdmission(scope, wanted, caseSensitive)
     val refused = files.flatMap { file =>
-      admission.refused(OpenedOrc.tailOf(file.getPath, file.getLen, conf), file.getPath.toString)
+      admission.refused(tailOf(file), file.getPath.toString)
     }
     val names = refused.filter(one => masking.leavesOut(one.denied.condition)).map(_.wanted).toSet
     StructType(schema.filterNot(field => names(field.name)))

@@ -4,8 +4,9 @@ import java.io.IOException
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.orc.OrcConf
-import org.apache.spark.{SparkThrowable, TaskKilledException}
+import org.apache.spark.{SparkThrowable, TaskContext, TaskKilledException}
 import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Literal, UnsafeProjection}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.PartitionedFile
@@ -16,9 +17,10 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.orc.blocks.{BlockFileSystem, VerifiedFile}
 import io.pmeparquet.orc.keys.OrcScope
 import io.pmeparquet.orc.OrcAdmission
-import io.pmeparquet.parquet.file.RefusedColumn
+import io.pmeparquet.parquet.file.{FileSeal, RefusedColumn}
 import io.pmeparquet.spark.read.{MaskedScan, SplitAdmission, TranslatedRead}
 import io.pmeparquet.spark.session.{PmeSparkException, SharedConf, SparkAccess}
 
@@ -39,18 +41,22 @@ private[orc] final class OrcRead(
   private val translated = new TranslatedRead(read, admission)
 
   override def apply(file: PartitionedFile): Iterator[InternalRow] = {
-    val refused = admission.translated(file) {
-      val found = admission.refused(file)
+    val (split, refused) = admission.translated(file) {
+      val (split, found) = admission.admit(file)
       masking.foreach { masked =>
         val columns = found.map { one =>
           one.wanted -> RefusedColumn(Seq(one.display), one.display, one.masterKey, one.denied)
         }
         masked.admit(columns, file.toPath.toString)
       }
-      found
+      (split, found)
     }
     val hidden = if (masking.isEmpty) Set.empty[String] else refused.map(_.wanted).toSet
-    translated(file, if (hidden.isEmpty) identity[AnyRef] _ else new HiddenColumns(result, hidden))
+    translated(
+      split,
+      file.toPath.toString,
+      if (hidden.isEmpty) identity[AnyRef] _ else new HiddenColumns(result, hidden)
+    )
   }
 
   override def toString: String = s"OrcRead($admission)"
@@ -60,16 +66,35 @@ private[orc] final class OrcRead(
 private[spark] final class OrcSplitAdmission private (
     admission: OrcAdmission,
     scope: OrcScope,
-    conf: Broadcast[SerializableConfiguration]
+    conf: Broadcast[SerializableConfiguration],
+    seal: Option[Broadcast[FileSeal]]
 ) extends SplitAdmission {
 
-  /** @return the wanted columns whose keys this reader is refused, if the read accepts that */
-  private[orc] def refused(split: PartitionedFile): Seq[OrcAdmission.Refused] =
-    admission.check(split.toPath, split.start, split.length, split.fileSize, conf.value.value)
+  /**
+   * @return the split for Spark's reader, which finds only what a snapshot lists there, and the wanted columns whose keys
+   *   this reader is refused, if the read accepts that
+   */
+  private[orc] def admit(split: PartitionedFile): (PartitionedFile, Seq[OrcAdmission.Refused]) = {
+    val path = split.toPath
+    val listed = seal.map(_.value).flatMap { seal =>
+      seal.requireLength(path, split.fileSize)
+      seal.blocks(path).map(new VerifiedFile(path, _, conf.value.value))
+    }
+    val refused =
+      admission.check(path, split.start, split.length, split.fileSize, conf.value.value, listed)
+    (listed.fold(split)(at(split, _)), refused)
+  }
 
+  private def at(split: PartitionedFile, file: VerifiedFile) = {
+    val place = BlockFileSystem.reading(file)
+    Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit](_ => place.close()))
+    split.copy(filePath = SparkPath.fromPath(place.path))
+  }
+
+  /** For a reader that opens the path itself. */
   override def check(split: PartitionedFile): Unit = translated(split) {
-    refused(split)
-    ()
+    if (admit(split)._1 ne split)
+      throw new IllegalStateException("internal error: a sealed file would be opened without a comparison")
   }
 
   private[orc] def translated[A](split: PartitionedFile)(step: => A): A =
@@ -95,13 +120,15 @@ private[spark] object OrcSplitAdmission {
   /**
    * @param conf of the read, with the key provider
    * @param wanted the columns that the read wants
+   * @param seal what snapshots say of its files
    */
   def of(
       session: SparkSession,
       conf: Configuration,
       scope: OrcScope,
       dataSchema: StructType,
-      wanted: StructType
+      wanted: StructType,
+      seal: Option[Broadcast[FileSeal]]
   ): OrcSplitAdmission = {
     val byPosition = OrcConf.FORCE_POSITIONAL_EVOLUTION.getBoolean(conf)
     val columns = wanted.flatMap { field =>
@@ -110,7 +137,12 @@ private[spark] object OrcSplitAdmission {
     }
     val caseSensitive = SparkAccess.sqlConf(session).caseSensitiveAnalysis
     val shared = SharedConf.broadcast(session, conf)
-    new OrcSplitAdmission(new OrcAdmission(scope, columns.toList, caseSensitive, byPosition), scope, shared)
+    new OrcSplitAdmission(
+      new OrcAdmission(scope, columns.toList, caseSensitive, byPosition),
+      scope,
+      shared,
+      seal
+    )
   }
 
   /** The paths of a column's fields: Spark leaves out fields of structs that a query does not use. */

@@ -6,16 +6,19 @@ import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
 import org.apache.orc.{OrcConf, TypeDescription}
 import org.apache.spark.sql.catalyst.catalog.BucketSpec
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
 import org.apache.spark.sql.execution.datasources.orc.OrcUtils
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.columns.{ColumnKeys, KeyPlan}
+import io.pmeparquet.orc.blocks.{BlockFileSystem, HashedFile}
 import io.pmeparquet.orc.keys.{OrcProviders, OrcScope}
 import io.pmeparquet.orc.OrcColumns
-import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.parquet.write.{WriteRules, WrittenFooter}
 import io.pmeparquet.spark.options.OrcResolver
 import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.snapshot.WrittenFiles
 import io.pmeparquet.PmeErrors
 
 /**
@@ -39,12 +42,14 @@ private[orc] final class OrcWrite private (
   /**
    * Prepares the job of the write.
    *
+   * @param written gets each file; none if nobody seals the table
    * @param spark Spark's own preparation, after the KMS gave the keys
    * @throws io.pmeparquet.PmeException if the KMS refuses a key
    */
-  def prepare(job: Job)(spark: => OutputWriterFactory): OutputWriterFactory = {
+  def prepare(job: Job, written: Option[WrittenFiles])(spark: => OutputWriterFactory): OutputWriterFactory = {
     val made = scope
-    val factory = spark
+    val sparks = spark
+    val factory = written.fold(sparks)(new HashedOutputFactory(sparks, _))
     made.fold(factory) { scope =>
       val conf = job.getConfiguration
       conf.set(OrcConf.KEY_PROVIDER.getAttribute, OrcProviders.kindOf(scope))
@@ -157,4 +162,45 @@ private final class OrcOutputFactory(
     }
 
   override def toString: String = s"OrcOutputFactory($scope)"
+}
+
+/**
+ * Makes Spark's writers write through digests, and reports them to the seal of the table. ''Crosses the wire.''
+ *
+ * @param written gets each file, once it is whole
+ */
+private final class HashedOutputFactory(factory: OutputWriterFactory, written: WrittenFiles)
+    extends OutputWriterFactory {
+
+  override def getFileExtension(context: TaskAttemptContext): String = factory.getFileExtension(context)
+
+  override def newInstance(path: String, dataSchema: StructType, context: TaskAttemptContext): OutputWriter =
+    PmeSparkException.translated {
+      val file = new HashedFile(new Path(path), context.getConfiguration)
+      written.requireInside(file.path)
+      BlockFileSystem.prepare(context.getConfiguration)
+      val place = BlockFileSystem.writing(file)
+      try new HashedWriter(factory.newInstance(place.path.toString, dataSchema, context), path, written, file)
+      finally place.close()
+    }
+
+  override def toString: String = s"HashedOutputFactory($factory)"
+}
+
+/** Reports the file to the seal of the table, once it is whole. ''Executor only.'' */
+private final class HashedWriter(
+    writer: OutputWriter,
+    override val path: String,
+    written: WrittenFiles,
+    file: HashedFile
+) extends OutputWriter {
+  override def write(row: InternalRow): Unit = writer.write(row)
+
+  override def close(): Unit = {
+    writer.close()
+    PmeSparkException.translated {
+      val whole = file.result()
+      written.report(file.path, WrittenFooter(whole.blocks.length, whole.sha256))
+    }
+  }
 }

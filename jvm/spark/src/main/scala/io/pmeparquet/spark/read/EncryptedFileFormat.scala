@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.execution.datasources.FileFormat
 
 import io.pmeparquet.spark.options.{FormatOrigin, OptionOrigin}
+import io.pmeparquet.spark.snapshot.{SealState, WriteSeal}
 
 /**
  * What rules note on the formats of this project, Parquet and ORC: where options come from, what conditions look at, and
@@ -31,6 +32,16 @@ private[spark] trait EncryptedFileFormat extends FileFormat {
 
   /** Where the options of the relation or write come from. */
   private[spark] final def origin: OptionOrigin = whose.origin
+
+  /** The format of a relation for which [[UseSnapshots]] has looked for snapshots. */
+  private[spark] final def withSeal(found: SealState): Noted = withNotes(notes.copy(sealing = found))
+
+  private[spark] final def sealState: SealState = notes.sealState
+
+  /** The format of a write, once a rule knows whether it seals the table after its commit. */
+  private[spark] final def withWriteSeal(writing: WriteSeal): Noted = withNotes(notes.copy(writing = writing))
+
+  private[spark] final def writeSeal: WriteSeal = notes.writeSeal
 
   /** The format of a relation or write, with the origin that a rule has found. */
   private[spark] final def withOrigin(known: EncryptedFileFormat => OptionOrigin): EncryptedFileFormat =
@@ -67,19 +78,27 @@ private[spark] trait EncryptedFileFormat extends FileFormat {
  * @param conditions the scan's columns that conditions look at; none: no rule has looked yet
  * @param masked the columns that the scan masks, noted while it runs
  * @param readBy under which settings the files are read
+ * @param sealing whether the relation is read by snapshots
+ * @param writing whether the write seals the table after its commit
  */
 private[spark] final case class FormatNotes(
     whose: FormatOrigin,
     conditions: Option[Set[String]] = None,
     @transient masked: MaskedColumns = new MaskedColumns,
-    @transient readBy: Option[ReaderIdentity] = None
+    @transient readBy: Option[ReaderIdentity] = None,
+    @transient sealing: SealState = SealState.NotEvaluated,
+    @transient writing: WriteSeal = WriteSeal.NotEvaluated
 ) {
 
   /** The reader. Deserialized notes have none, because the field is transient. */
   def reader: Option[ReaderIdentity] = Option(readBy).flatten
 
+  // Transient fields are null in a deserialized instance.
+  def sealState: SealState = Option(sealing).getOrElse(SealState.NotEvaluated)
+  def writeSeal: WriteSeal = Option(writing).getOrElse(WriteSeal.NotEvaluated)
+
   /** What decides whether two formats are equal. What was masked does not count. */
-  def identity: (FormatOrigin, Option[Set[String]], Option[ReaderIdentity]) = (whose, conditions, reader)
+  def identity: Seq[Any] = Seq(whose, conditions, reader, sealState.digests)
 }
 
 private[spark] object FormatNotes {

@@ -19,7 +19,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.options.Masking
+import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.spark.snapshot.{SealedTable, SnapshotReads}
 
 /** The V2 side of a format, Parquet or ORC, as rules know it. It only reads. ''Driver only.'' */
 abstract class EncryptedFileTable private[spark] (
@@ -48,6 +50,16 @@ abstract class EncryptedFileTable private[spark] (
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
     throw new IllegalStateException("internal error: writes go through the V1 side")
+
+  /** The sealed tables that the files are of, compared with what Spark has listed. */
+  private[spark] final def sealedTables(resolved: ResolvedOptions): Seq[SealedTable] = {
+    val reads = new SnapshotReads(resolved)
+    val listed = fileIndex.allFiles()
+    val files = listed.iterator.map(_.getPath).toSet
+    val tables = reads.tables(fileIndex.rootPaths, files.contains, files)
+    reads.require(tables, fileIndex, catalog = None, isStream = false)
+    tables
+  }
 
   private def spelled(options: CaseInsensitiveStringMap) = options.asCaseSensitiveMap().asScala.toMap
 }

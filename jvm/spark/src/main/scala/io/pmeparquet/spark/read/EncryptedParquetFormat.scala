@@ -15,15 +15,13 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.{FormatOrigin, PreparedWrite, ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshot.{FilesLabel, SealState, WriteSeal}
+import io.pmeparquet.spark.snapshot.{FilesLabel, SealState}
 
 /**
  * What one instance of the format knows about its relation or scan beyond what Spark passes to a format.
  *
  * @param filters the filters of a scan, as Spark's expressions
  * @param prepared the scope that a rule has made for a write
- * @param sealing whether the relation is read by snapshots
- * @param writing whether the write seals the table after its commit
  * @param files how many files a scan reads; none if it is no scan of a sealed table
  * @param nullChecks the columns, and fields of structs, that the plan only tests for NULL
  */
@@ -31,8 +29,6 @@ private[spark] final case class FormatState(
     notes: FormatNotes,
     filters: Seq[Expression] = Nil,
     @transient prepared: Option[PreparedWrite] = None,
-    @transient sealing: SealState = SealState.NotEvaluated,
-    @transient writing: WriteSeal = WriteSeal.NotEvaluated,
     @transient files: Option[FilesLabel] = None,
     nullChecks: Set[Seq[String]] = Set.empty
 ) {
@@ -45,14 +41,11 @@ private[spark] final case class FormatState(
     notes.identity,
     filters.map(FormatState.withoutIds),
     write,
-    sealState.digests,
     label.isDefined,
     nullChecks
   )
 
   // Transient fields are null in a deserialized instance.
-  def sealState: SealState = Option(sealing).getOrElse(SealState.NotEvaluated)
-  def writeSeal: WriteSeal = Option(writing).getOrElse(WriteSeal.NotEvaluated)
   def label: Option[FilesLabel] = Option(files).flatten
   def write: Option[PreparedWrite] = Option(prepared).flatten
 }
@@ -123,18 +116,6 @@ abstract class EncryptedParquetFormat private[spark] (private val state: FormatS
 
   private[spark] def prepared: Option[PreparedWrite] = state.write
 
-  /** The format of a relation for which [[UseSnapshots]] has looked for snapshots. */
-  private[spark] def withSeal(found: SealState): EncryptedParquetFormat = of(state.copy(sealing = found))
-
-  /** The format of a write, once a rule knows whether it seals the table after its commit. */
-  private[spark] def withWriteSeal(writing: WriteSeal): EncryptedParquetFormat = of(
-    state.copy(writing = writing)
-  )
-
-  private[spark] def writeSeal: WriteSeal = state.writeSeal
-
-  private[spark] def sealState: SealState = state.sealState
-
   override def shortName(): String = FormatName.Format
 
   /** What `EXPLAIN` and the SQL tab call the format of a scan. */
@@ -183,12 +164,12 @@ abstract class EncryptedParquetFormat private[spark] (private val state: FormatS
       options,
       hadoopConf
     )
-    val seal = SealState.broadcast(session, state.sealState, hadoopConf)(
+    val seal = SealState.broadcast(session, sealState, hadoopConf)(
       new SnapshotResolver(resolved).settings,
       sessionRules.install()
     )
     val admission = ParquetSplitAdmission(session, hadoopConf, scope, requiredSchema, seal)
-    if (resolved.usesPages || SealState.needsPages(state.sealState.isSealed)) {
+    if (resolved.usesPages || SealState.needsPages(sealState.isSealed)) {
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)
       val scan = PagedScan(rules, requiredSchema, partitionSchema, filters, rows, state.nullChecks)

@@ -18,7 +18,6 @@ import io.pmeparquet.spark.snapshot.{
   SealedFileIndex,
   SealedTable,
   Skipping,
-  SnapshotReads,
   StoreSkipping
 }
 
@@ -67,15 +66,5 @@ abstract class EncryptedParquetTable private[spark] (
     val skipping =
       Skipping.of(resolved, dataSchema, fileIndex.partitionSchema, tables, fileIndex.rootPaths, store)
     new SealedFileIndex(session, fileIndex, skipping)
-  }
-
-  /** The sealed tables that the files are of, compared with what Spark has listed. */
-  private def sealedTables(resolved: ResolvedOptions): Seq[SealedTable] = {
-    val reads = new SnapshotReads(resolved)
-    val listed = fileIndex.allFiles()
-    val files = listed.iterator.map(_.getPath).toSet
-    val tables = reads.tables(fileIndex.rootPaths, files.contains, files)
-    reads.require(tables, fileIndex, catalog = None, isStream = false)
-    tables
   }
 }

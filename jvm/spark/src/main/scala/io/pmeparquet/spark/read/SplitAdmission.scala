@@ -140,11 +140,14 @@ private[spark] final class TranslatedRead(
 ) extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
 
-  override def apply(file: PartitionedFile): Iterator[InternalRow] = apply(file, identity)
+  override def apply(file: PartitionedFile): Iterator[InternalRow] =
+    apply(file, file.toPath.toString, identity)
 
-  /** @param shown makes of each row or batch what the scan returns */
-  def apply(file: PartitionedFile, shown: AnyRef => AnyRef): Iterator[InternalRow] = {
-    val path = file.toPath.toString
+  /**
+   * @param path of the file in messages
+   * @param shown makes of each row or batch what the scan returns
+   */
+  def apply(file: PartitionedFile, path: String, shown: AnyRef => AnyRef): Iterator[InternalRow] = {
     val rows =
       try read(file)
       catch { case failed: Throwable => throw admission.translate(failed, path) }

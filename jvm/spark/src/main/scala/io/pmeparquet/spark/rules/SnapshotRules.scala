@@ -19,9 +19,11 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.snapshot.manifest.DataFormat
 import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealingJob}
 import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
-import io.pmeparquet.spark.read.EncryptedParquetFormat
+import io.pmeparquet.spark.orc.OrcFormat
+import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedParquetFormat}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshot.{
   NothingSkipped,
@@ -42,7 +44,7 @@ import io.pmeparquet.spark.snapshot.{
 private[spark] object UseSnapshots extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
-    case relation @ FileRelation(files, format: EncryptedParquetFormat)
+    case relation @ FileRelation(files, format: EncryptedFileFormat)
         if format.sealState == SealState.NotEvaluated =>
       PmeSparkException.translated(compared(relation, files, format))
   }
@@ -50,11 +52,16 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
   private def compared(
       relation: LogicalRelation,
       files: HadoopFsRelation,
-      format: EncryptedParquetFormat
+      format: EncryptedFileFormat
   ): LogicalPlan = {
     val session = SparkSession.active
     val options = ResolvedOptions.of(session, format.origin, files.options)
-    val store = StoreSkipping.of(options, files.dataSchema, files.partitionSchema)
+    // Xskipper's stores are of Parquet files.
+    val store = format match {
+      case _: EncryptedParquetFormat =>
+        StoreSkipping.of(options, files.dataSchema, files.partitionSchema)
+      case _ => None
+    }
     val reads = new SnapshotReads(options)
     // A catalog can say that partitions are elsewhere, but not that the table has no snapshot.
     val own = relation.catalogTable.flatMap(_.storage.locationUri).map(new Path(_))
@@ -98,7 +105,7 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
     case write: InsertIntoHadoopFsRelationCommand =>
       write.fileFormat match {
-        case format: EncryptedParquetFormat if format.writeSeal == WriteSeal.NotEvaluated =>
+        case format: EncryptedFileFormat if format.writeSeal == WriteSeal.NotEvaluated =>
           PmeSparkException.translated(sealing(write, format))
         case _ => plan
       }
@@ -107,20 +114,25 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
 
   private def sealing(
       write: InsertIntoHadoopFsRelationCommand,
-      format: EncryptedParquetFormat
+      format: EncryptedFileFormat
   ): LogicalPlan = {
     val session = SparkSession.active
     val options = ResolvedOptions.of(session, format.origin, write.options)
     val path = SealingJob.qualified(options, write.outputPath)
     if (!WriteSeal.isNeeded(options, path))
-      PlanFields.withFormat(write)(_.withWriteSeal(WriteSeal.Unsealed))
+      PlanFields.withOurs(write)(_.withWriteSeal(WriteSeal.Unsealed))
     else {
-      val job = new SealingJob(options, path.toString)
+      val job = new SealingJob(options, path.toString, formatOf(format))
       job.prepare(replaced(write, session))
       val files = WrittenFiles.of(session, path)
       val index = new SealOnRefresh(path, write.fileIndex, () => job.sealWritten(files.committed))
-      PlanFields.withFormat(withIndex(write, index))(_.withWriteSeal(WriteSeal.AfterCommit(files)))
+      PlanFields.withOurs(withIndex(write, index))(_.withWriteSeal(WriteSeal.AfterCommit(files)))
     }
+  }
+
+  private def formatOf(format: EncryptedFileFormat): DataFormat = format match {
+    case _: OrcFormat => DataFormat.Orc
+    case _ => DataFormat.Parquet
   }
 
   /** Which existing files Spark removes: `InsertIntoHadoopFsRelationCommand.deleteMatchingPartitions`. */

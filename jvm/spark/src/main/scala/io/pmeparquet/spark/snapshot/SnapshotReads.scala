@@ -84,7 +84,10 @@ private[spark] final class SnapshotReads(resolved: ResolvedOptions) {
 
   /** For paths whose tables have no snapshots: none is required, and this session has seen none. */
   private def requireNone(candidates: Seq[Seq[SnapshotDirectory]]): Unit = {
-    candidates.map(_.head).distinct.foreach(snapshots.snapshots(_).chosen(Nil))
+    // This asks for no key: a read of ORC may have options that a read of Parquet, as parts are, would not accept.
+    snapshots.settings.requiredBy.foreach { option =>
+      candidates.headOption.foreach(none => throw PmeErrors.noSnapshot(none.head.table.toString, option))
+    }
     candidates.flatten.distinct.foreach(remembered.seen.requireNone)
   }
 

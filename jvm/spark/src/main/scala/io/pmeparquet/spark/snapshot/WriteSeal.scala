@@ -2,7 +2,6 @@ package io.pmeparquet.spark.snapshot
 
 import scala.collection.JavaConverters._
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.CollectionAccumulator
@@ -24,6 +23,23 @@ private[spark] object WriteSeal {
 
   /** @param files what the write reports of its files */
   final case class AfterCommit(files: WrittenFiles) extends WriteSeal
+
+  /**
+   * At the start of a write's job.
+   *
+   * @param seal what a rule has found
+   * @return what gets the files that the job makes; none if nobody seals the table
+   */
+  def begun(seal: WriteSeal, options: ResolvedOptions, output: Path): Option[WrittenFiles] = seal match {
+    case AfterCommit(files) =>
+      files.begin()
+      Some(files)
+    case Unsealed => None
+    // A streaming sink commits without a command that could seal.
+    case NotEvaluated =>
+      if (isNeeded(options, new Path(WriteRules.tableDirectory(output)))) throw PmeErrors.cannotSealWrite
+      None
+  }
 
   /**
    * Whether a write must seal its table: it asks for it, the table is sealed, or what is required of its reads is a
@@ -68,9 +84,17 @@ private[spark] final class WrittenFiles private (
     reported: CollectionAccumulator[(String, WrittenFooter)]
 ) extends Serializable {
 
+  /** For a task, before it makes a file: a snapshot lists only files below the table's directory. */
+  def requireInside(file: Path): Unit = if (WriteRules.isMovedElsewhere(file))
+    throw PmeErrors.sealedTable(
+      "a write to a partition with a location of its own",
+      table,
+      "Give the partition its usual directory."
+    )
+
   /** For a task that has closed a file. */
-  def report(file: Path, conf: Configuration): Unit =
-    reported.add(WriteRules.committedPath(file, table) -> WrittenFooter.read(file, conf))
+  def report(file: Path, written: WrittenFooter): Unit =
+    reported.add(WriteRules.committedPath(file, table) -> written)
 
   /** For the driver, before the job: Spark may run a plan again that failed. */
   def begin(): Unit = reported.reset()

@@ -14,7 +14,7 @@ import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.KeyPlan
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.storage.MaterialFiles
-import io.pmeparquet.parquet.write.{SizeStatistics, WriteFailures, WriteRules}
+import io.pmeparquet.parquet.write.{SizeStatistics, WriteFailures, WriteRules, WrittenFooter}
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{OptionOrigin, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
@@ -45,19 +45,8 @@ private[spark] object EncryptedWrite {
     WriteRules.check(conf)
     val settings = resolved.writeSettings
     val output = FileOutputFormat.getOutputPath(job)
-    val written = seal match {
-      case WriteSeal.AfterCommit(_) if settings.files.keyColumns.nonEmpty =>
-        throw sealedByPartition(output.toString)
-      case WriteSeal.AfterCommit(files) =>
-        files.begin()
-        Some(files)
-      case WriteSeal.Unsealed => None
-      // A streaming sink commits without a command that could seal.
-      case WriteSeal.NotEvaluated =>
-        if (WriteSeal.isNeeded(resolved, new Path(WriteRules.tableDirectory(output))))
-          throw PmeErrors.cannotSealWrite
-        None
-    }
+    val written = WriteSeal.begun(seal, resolved, output)
+    if (written.isDefined && settings.files.keyColumns.nonEmpty) throw sealedByPartition(output.toString)
     val leaves = ColumnPlan.leaves(session, dataSchema)
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)
     val scope = PreparedWrite.scope(settings, conf, output, prepared)
@@ -96,13 +85,7 @@ private final class PmeOutputWriterFactory(
       val file = new Path(path)
       val settings = scope.settings
       WriteRules.checkPath(file, settings)
-      // Before the commit: a snapshot lists only files below the table's directory.
-      if (written.isDefined && WriteRules.isMovedElsewhere(file))
-        throw PmeErrors.sealedTable(
-          "a write to a partition with a location of its own",
-          scope.tableDirectory,
-          "Give the partition its usual directory."
-        )
+      written.foreach(_.requireInside(file))
       // A streaming sink does not tell the format its partition columns: only the directories show them.
       val partitions = WriteRules.partitionColumns(file, scope.tableDirectory)
       KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
@@ -139,7 +122,10 @@ private final class ReportedWriter(writer: OutputWriter, written: WrittenFiles, 
 
   override def close(): Unit = {
     writer.close()
-    PmeSparkException.translated(written.report(new Path(path()), conf))
+    PmeSparkException.translated {
+      val file = new Path(path())
+      written.report(file, WrittenFooter.read(file, conf))
+    }
   }
 }
 

@@ -10,7 +10,7 @@ import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
-import io.pmeparquet.snapshot.manifest.IndexEntry
+import io.pmeparquet.snapshot.manifest.{DataFormat, IndexEntry}
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
@@ -21,8 +21,13 @@ import io.pmeparquet.spark.snapshot.SessionSnapshots
  *
  * @param options those of a read, and who seals
  * @param path the table's directory
+ * @param writes the format of files of a write, which is the table's if it has no file
  */
-private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
+private[spark] final class SealingJob(
+    options: ResolvedOptions,
+    path: String,
+    writes: DataFormat = DataFormat.Parquet
+) {
   private val session = options.session
   private val conf = options.newHadoopConf()
   private val snapshots = new SnapshotResolver(options)
@@ -94,7 +99,14 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
     replaced = removes
     // A trial would leave a directory, and Spark would find that the table exists.
     if (base.version.isEmpty) directory.requireStep() else directory.requirePublishing()
-    snapshots.requireSigner(base.version)
+    snapshots.requireSigner(base.version, writes)
+    base.version.map(_.manifest).filter(one => one.files > 0 && one.format != writes).foreach { one =>
+      throw PmeErrors.sealedTable(
+        s"a write of ${writes.name} files to a table of ${one.format.name} files",
+        table.toString,
+        "Write them to another table."
+      )
+    }
     if (removes != Replaced.All) {
       if (base.version.isDefined) {
         compare(NothingChanged)
@@ -194,7 +206,7 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
 
   private def prepareRewriting(rule: SealRule): SealedDifferences = {
     directory.requirePublishing()
-    snapshots.requireSigner(base.version)
+    snapshots.requireSigner(base.version, base.version.fold(writes)(_.manifest.format))
     compare(rule)
   }
 
@@ -279,11 +291,12 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
       previous,
       facts,
       hasOld = files.size > facts.size,
-      snapshots.settings.indexKeys
+      snapshots.settings.indexKeys,
+      writes
     )
     val summaries = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
-    val sealer = snapshots.sealer(contents.policy.footerKey, base.version, mayChangeKey)
+    val sealer = snapshots.sealer(contents.policy.footerKey, base.version, mayChangeKey, contents.format)
     val version =
       new NewVersion(directory, previous, sealer, snapshots.kmsUse, conf)
         .publish(
@@ -292,7 +305,8 @@ private[spark] final class SealingJob(options: ResolvedOptions, path: String) {
           partitions,
           contents.indexes,
           writer,
-          contents.summaries(summaries, contentOf)
+          contents.summaries(summaries, contentOf),
+          contents.format
         )
     SessionSnapshots.of(session).seen.made(directory, version)
     new SealResult(

@@ -3,16 +3,18 @@ package io.pmeparquet.spark.admin.seal
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 
 import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, LeafColumn}
+import io.pmeparquet.orc.{OrcFacts, OrcUsage}
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{ColumnSummary, FoundSummary, WantedSummary}
 import io.pmeparquet.snapshot.{IndexContent, TableSnapshot}
-import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
+import io.pmeparquet.snapshot.manifest.{DataFormat, IndexEntry, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.spark.admin.job.ProgressStep
 import io.pmeparquet.spark.session.PmeSparkException
@@ -26,6 +28,7 @@ import io.pmeparquet.spark.session.PmeSparkException
  * @param opened the files that were opened
  * @param hasOld whether the table still has files of that version
  * @param keys option `indexKeys`
+ * @param writes the format of a table without files
  */
 private[admin] final class VersionContents(
     table: String,
@@ -33,9 +36,45 @@ private[admin] final class VersionContents(
     previous: Option[TableSnapshot],
     opened: Seq[(ListedFile, FileFacts)],
     hasOld: Boolean,
-    keys: Option[ColumnKeys]
+    keys: Option[ColumnKeys],
+    writes: DataFormat
 ) {
   private val continued = previous.filter(_ => hasOld || opened.isEmpty)
+
+  /**
+   * The format of all files.
+   *
+   * @throws io.pmeparquet.PmeException if two files have different formats, or one that has no indexes is to have some
+   */
+  val format: DataFormat = {
+    val found = continued.filter(_.files.nonEmpty).map(_.version.manifest.format).toSeq ++
+      opened.map { case (_, facts) => formatOf(facts) }
+    val format = found.distinct match {
+      case Seq() => writes
+      case Seq(one) => one
+      case _ =>
+        val others = opened.groupBy { case (_, facts) => formatOf(facts) }.toSeq.map { case (one, files) =>
+          s"${files.head._1.path} is ${one.name}"
+        }
+        throw PmeErrors.unsupported(
+          table,
+          "sealing a table of ORC and Parquet files",
+          s"a reader reads one format, and ${others.sorted.mkString(", ")}",
+          "Move the files of one format to a table of their own."
+        )
+    }
+    if (format == DataFormat.Orc && wanted.nonEmpty)
+      throw PmeErrors.unsupported(
+        table,
+        "an index of ORC files",
+        "indexes are made of Parquet files only",
+        "Seal the table without indexes."
+      )
+    format
+  }
+
+  private def formatOf(facts: FileFacts): DataFormat =
+    if (facts.blocks.isDefined) DataFormat.Orc else DataFormat.Parquet
 
   /**
    * What protects the columns, which must be the same in all files.
@@ -205,7 +244,8 @@ private[admin] object VersionContents {
     facts.aadFileUnique,
     facts.sha256,
     facts.rows,
-    partition(path)
+    partition(path),
+    facts.blocks
   )
 
   /** The values of partition columns, from the directories of a path. */
@@ -228,7 +268,11 @@ private[admin] final class SealingTask(scope: ReadScope, wanted: List[WantedSumm
   }
 
   private def of(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
-    step.counting(file.length)(FileFacts.of(scope, file, wanted, conf))
+    step.counting(file.length) {
+      // What is no ORC file fails as a Parquet file would.
+      if (OrcUsage.isOrc(new Path(file.path), conf)) OrcFacts.of(file, conf)
+      else FileFacts.of(scope, file, wanted, conf)
+    }
   }
 }
 

@@ -1,0 +1,295 @@
+package io.pmeparquet.spark.snapshot
+
+import java.nio.file.{Files, Path, Paths}
+
+import scala.util.{Failure, Random, Success, Try}
+
+import org.apache.spark.sql.{DataFrame, SparkSession}
+
+import io.pmeparquet.spark.{AlteredFile, SealedSuite}
+import io.pmeparquet.spark.admin.Verification
+import io.pmeparquet.spark.keys.HolderKms
+import io.pmeparquet.Condition.{BadOption, SnapshotMismatch, SnapshotNotAuthentic, Unsupported}
+import io.pmeparquet.PmeException
+
+/** Sealed tables of ORC files: nothing in a file authenticates its content, so reads compare it with the snapshot. */
+class SealedOrcSuite extends SealedSuite {
+  private val owner = HolderKms.options("pii", "sign:signer")
+  private val signing = owner + ("signingKey" -> "signer")
+  private val policy = owner ++ Map("columnKeys" -> "pii: name")
+  private lazy val reading: Options = {
+    val pem = Files.createTempFile(directory.getParent, "signer", ".pem")
+    Files.write(pem, HolderKms.pem("signer").getBytes)
+    HolderKms.options("pii") + ("verifyKey" -> s"file:$pem")
+  }
+
+  // Those of ORC, and no checksums of Hadoop's.
+  override protected def files(path: String = target): Seq[Path] =
+    allFiles(path)
+      .filter(_.getFileName.toString.endsWith(".orc"))
+      .filterNot(_.getParent.endsWith("_pme_snapshots"))
+
+  override protected def save(
+      frame: DataFrame,
+      path: String = target,
+      partitions: Seq[String] = Nil,
+      options: Options = policy,
+      mode: String = "append"
+  ): Unit =
+    frame.write.format("pme-orc").options(options).mode(mode).partitionBy(partitions: _*).save(path)
+
+  override protected def load(
+      path: String = target,
+      options: Options = Map.empty,
+      session: SparkSession = spark
+  ): DataFrame = session.read.format("pme-orc").options(reading ++ options).load(path)
+
+  private def people(first: Long, count: Int = 10, files: Int = 1) =
+    numbers(first, count, files).selectExpr("id", "concat('name-', id) AS name", "id * 1.5D AS grade")
+
+  /** Each scan of Spark, by batches and by rows. */
+  private val everyScan: Seq[(Options, Map[String, String])] =
+    for (scan <- scans; batches <- Seq(true, false))
+      yield scan -> Map("spark.sql.orc.enableVectorizedReader" -> batches.toString)
+  private val ways = if (isWhole) everyScan else Seq(everyScan.head, everyScan.last)
+
+  private def rowsOf(path: String, options: Options = Map.empty, set: Map[String, String] = Map.empty) = {
+    val session = fresh
+    set.foreach { case (name, value) => session.conf.set(name, value) }
+    rows(load(path, options, session))
+  }
+
+  /** A table of two files of several stripes each. */
+  private def made(path: String): Unit = {
+    Seq(0L, 500L).foreach { first =>
+      save(
+        people(first, 500),
+        path,
+        options = policy ++ Map("orc.stripe.row.count" -> "100", "orc.compress" -> "none")
+      )
+    }
+    seal(path, signing, session = fresh)
+    ()
+  }
+  private val table = new Kept(made)
+
+  private def mismatch(path: String, words: String*)(options: Options = Map.empty): Unit =
+    for ((scan, set) <- ways) refused(SnapshotMismatch, words: _*)(rowsOf(path, scan ++ options, set))
+
+  /** What everybody reads who ignores the snapshot. */
+  private def unsealed(path: String): Seq[String] = rows(
+    fresh.read.format("pme-orc").options(HolderKms.options("pii") + ("snapshot" -> "off")).load(path)
+  )
+
+  test("a sealed table is read, and misses a removed, an added and a replaced file") {
+    val path = table()
+    val truth = unsealed(path)
+    assertEquals(truth.size, 1000)
+    for ((scan, set) <- ways) assertEquals(rowsOf(path, scan ++ required, set), truth, (scan, set))
+    val (first, second) = both(path)
+    val aside = Files.move(first, directory.resolve("aside"))
+    mismatch(path, first.getFileName.toString, "it is missing")()
+    Files.move(aside, first)
+    copy(first, first.resolveSibling("part-9-planted.orc"))
+    mismatch(path, "part-9-planted.orc", "is not in the list")()
+    delete(first.resolveSibling("part-9-planted.orc"))
+    AlteredFile.replace(first, Files.readAllBytes(second))
+    mismatch(path)()
+  }
+
+  test("an older version of a file that is put back is a mismatch, though its length is the same") {
+    val path = table()
+    val file = files(path).head
+    val older = Files.readAllBytes(file)
+    AlteredFile.flip(file, 100)
+    age(file)
+    seal(path, signing, session = fresh)
+    assertEquals(rowsOf(path).size, 1000)
+    AlteredFile.replace(file, older)
+    mismatch(path)()
+  }
+
+  test("every change of a byte is noticed, and some change values for who ignores the snapshot") {
+    val path = table()
+    val truth = unsealed(path)
+    val random = new Random(11)
+    var others = 0
+    (1 to 90).foreach { round =>
+      val file = files(path)(round % 2)
+      val whole = Files.readAllBytes(file)
+      // The last third of the changes is in the tail.
+      val at = if (round > 60) whole.length - 1 - random.nextInt(700) else random.nextInt(whole.length)
+      AlteredFile.replace(file, whole.updated(at, (whole(at) ^ (1 << random.nextInt(8))).toByte))
+      val (scan, set) = everyScan(round % everyScan.size)
+      refused(SnapshotMismatch, file.getFileName.toString)(rowsOf(path, scan, set))
+      Try(unsealed(path)) match {
+        case Success(found) => if (found != truth) others += 1
+        case Failure(failed) => assert(PmeException.find(failed).isDefined, failed)
+      }
+      AlteredFile.replace(file, whole)
+    }
+    assert(others > 0, "no change had an effect without the snapshot")
+    for ((scan, set) <- everyScan) assertEquals(rowsOf(path, scan, set), truth)
+  }
+
+  test("tasks that read parts of a file compare what they read") {
+    val path = table()
+    val session = fresh
+    session.conf.set("spark.sql.files.maxPartitionBytes", "2000")
+    session.conf.set("spark.sql.files.openCostInBytes", "1")
+    val frame = load(path, session = session)
+    assert(frame.rdd.getNumPartitions > 4, frame.rdd.getNumPartitions)
+    assertEquals(rows(frame), unsealed(path))
+    AlteredFile.flip(files(path).last, 1000)
+    refused(SnapshotMismatch)(rows(frame))
+  }
+
+  test("filters, counts and aggregates are answered by what was compared") {
+    val path = table()
+    def answers(options: Options) = {
+      val session = fresh
+      session.conf.set("spark.sql.orc.aggregatePushdown", "true")
+      val frame = load(path, options, session)
+      (frame.count(), frame.selectExpr("max(id)").head().getLong(0), frame.where("name = 'name-777'").count())
+    }
+    for (scan <- scans) assertEquals(answers(scan), (1000L, 999L, 1L), scan)
+    AlteredFile.flip(files(path).head, -40)
+    for (scan <- scans) refused(SnapshotMismatch)(answers(scan))
+  }
+
+  test("a schema is that of compared files") {
+    val path = table()
+    for (merge <- Seq("false", "true"); scan <- scans)
+      assertEquals(
+        load(path, scan + ("mergeSchema" -> merge), fresh).columns.toSeq,
+        Seq("id", "name", "grade")
+      )
+    files(path).foreach(AlteredFile.change(_) { bytes =>
+      new String(bytes, "ISO-8859-1").replace("grade", "gredo").getBytes("ISO-8859-1")
+    })
+    for (merge <- Seq("false", "true"); scan <- scans)
+      refused(SnapshotMismatch)(load(path, scan + ("mergeSchema" -> merge), fresh).schema)
+  }
+
+  test("only a signature seals ORC files, and readers need its public key") {
+    save(people(0))
+    refused(BadOption, "signingKey")(seal(target, owner, session = fresh))
+    seal(target, signing, session = fresh)
+    refused(SnapshotNotAuthentic, "verifyKey")(
+      rows(fresh.read.format("pme-orc").options(HolderKms.options("pii")).load(target))
+    )
+    assertEquals(rowsOf(target).size, 10)
+    delete(snapshotsOf())
+    refused(SnapshotMismatch, "verifyKey")(rowsOf(target))
+  }
+
+  test("a write to a sealed table seals exactly what it wrote, and continues the history") {
+    save(people(0), options = policy ++ signing + ("snapshot" -> "update"))
+    save(people(10), options = policy ++ signing)
+    assertEquals(rowsOf(target, Map("minSnapshot" -> "2")).size, 20)
+    save(people(20), options = policy ++ signing, mode = "overwrite")
+    assertEquals(rowsOf(target, Map("minSnapshot" -> "3")).size, 10)
+    AlteredFile.flip(files().head, 100)
+    refused(SnapshotMismatch)(save(people(30), options = policy ++ signing))
+    refused(BadOption, "signingKey")(save(people(30), options = policy ++ reading))
+    assertEquals(versions(), Seq(1L, 2L, 3L))
+  }
+
+  test("a dynamic overwrite of partitions keeps the table sealed") {
+    val frame = people(0, 20).selectExpr("*", "id % 2 AS day")
+    save(frame, partitions = Seq("day"), options = policy ++ signing + ("snapshot" -> "update"))
+    val dynamic = Map("partitionOverwriteMode" -> "dynamic")
+    save(
+      frame.where("day = 1").limit(3),
+      partitions = Seq("day"),
+      options = policy ++ signing ++ dynamic,
+      mode = "overwrite"
+    )
+    assertEquals(rowsOf(target).size, 13)
+    assertEquals(load(session = fresh).where("day = 1").count(), 3L)
+  }
+
+  test("a table has files of one format, which its snapshot states") {
+    save(people(0))
+    seal(target, signing, session = fresh)
+    val parquet = signing ++ Map("footerKey" -> "pii")
+    def append(mode: String) = people(10).write.format("pme-parquet").options(parquet).mode(mode).save(target)
+    for (mode <- Seq("append", "overwrite"))
+      refused(Unsupported, "Parquet files", "ORC files")(append(mode))
+    refused(SnapshotMismatch, "ORC")(
+      fresh.read.format("pme-parquet").options(reading).schema("id long").load(target).collect()
+    )
+    val other = directory.resolve("parquet").toString
+    people(0).write.format("pme-parquet").options(parquet).save(other)
+    seal(other, signing, session = fresh)
+    refused(SnapshotMismatch, "Parquet")(
+      fresh.read.format("pme-orc").options(reading).schema("id long").load(other).collect()
+    )
+    refused(Unsupported, "ORC files")(save(people(10), other, options = policy ++ signing))
+    copy(allFiles(other).filter(_.toString.endsWith(".parquet")).head, Paths.get(target, "part-7.parquet"))
+    refused(Unsupported, "ORC and Parquet")(seal(target, signing, session = fresh))
+  }
+
+  test("an index of ORC files is refused") {
+    save(people(0))
+    refused(Unsupported, "index")(seal(target, signing, minMax("id"), fresh))
+  }
+
+  test("verify compares whole files and the list") {
+    val path = table()
+    def found =
+      Verification.verify(fresh, path, reading).findings.collect().map(_.getAs[String]("condition")).toSeq
+    assertEquals(found, Nil)
+    AlteredFile.flip(files(path).head, 500)
+    assert(found.contains(SnapshotMismatch.name), found)
+    delete(files(path).head)
+    assert(found.contains(SnapshotMismatch.name), found)
+  }
+
+  test("a stream reads a sealed table, and notices a change") {
+    val path = table()
+    def stream = fresh.readStream.format("pme-orc").options(reading).schema("id long").load(path)
+    assertEquals(drained(stream, None), range(1000))
+    AlteredFile.flip(files(path).head, 500)
+    refused(SnapshotMismatch)(drained(stream, None))
+  }
+
+  test("a stream cannot write to a sealed table") {
+    save(people(0))
+    seal(target, signing, session = fresh)
+    val source = directory.resolve("source").toString
+    people(10).write.parquet(source)
+    refused(Unsupported) {
+      val query = fresh.readStream
+        .schema("id long, name string, grade double")
+        .parquet(source)
+        .writeStream
+        .format("pme-orc")
+        .options(policy ++ signing)
+        .option("checkpointLocation", directory.resolve("checkpoint").toString)
+        .start(target)
+      try query.processAllAvailable()
+      finally query.stop()
+    }
+  }
+
+  test("Spark's own orc with our key provider compares, too") {
+    val path = table()
+    val own = reading + ("orc.key.provider" -> "pme")
+    def read = rows(fresh.read.format("orc").options(own).load(path))
+    assertEquals(read, unsealed(path))
+    AlteredFile.flip(files(path).head, 500)
+    refused(SnapshotMismatch)(read)
+  }
+
+  test("names of files in a query are those of the table") {
+    val path = table()
+    val named =
+      load(path, session = fresh).selectExpr("input_file_name() AS f", "_metadata.file_path AS p").distinct()
+    val found = named
+      .collect()
+      .map(row => (Paths.get(row.getString(0)).getFileName, Paths.get(row.getString(1)).getFileName))
+    assertEquals(found.map(_._1).toSet, files(path).map(_.getFileName).toSet)
+    assertEquals(found.map(_._2).toSet, files(path).map(_.getFileName).toSet)
+  }
+}
