@@ -10,7 +10,7 @@ import scala.util.control.NonFatal
 import io.pmeparquet.{AesKey, ClassPathEntry, PmeErrors, PmeException}
 
 /**
- * The JCE provider that opens the modules of a read. It has passed its self-test.
+ * The JCE provider that opens the modules of a read, or seals those of a write. It has passed its self-test.
  *
  * @param option the value of option `cryptoProvider` that selected it
  */
@@ -22,7 +22,7 @@ final class CryptoProvider private (val provider: Provider, val option: String) 
     catch { case _: GeneralSecurityException => Cipher.getInstance(AesCtr.Transformation).getProvider }
 
   /** From the provider itself, which is faster than by name and cannot be another one of the same name. */
-  override private[cipher] def gcm(): Cipher = Cipher.getInstance(AesGcm.Transformation, provider)
+  override private[pmeparquet] def gcm(): Cipher = Cipher.getInstance(AesGcm.Transformation, provider)
 
   override private[cipher] def ctr(): Cipher = Cipher.getInstance(AesCtr.Transformation, counterMode)
 
@@ -58,20 +58,35 @@ object CryptoProvider {
    */
   def of(name: String): CryptoProvider = chosen.computeIfAbsent(name, choose)
 
-  /** parquet-java uses the first provider of the JVM with AES-GCM; a write that names another is refused. */
-  def requireForWrite(name: String): Unit = {
-    val first = firstOfJvm.getName
+  /**
+   * Checks a write in which parquet-java itself encrypts: it takes the first provider of the JVM with AES-GCM.
+   *
+   * @param name the value of option `cryptoProvider`
+   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if that is another one, or fails its self-test
+   */
+  def requireOfJvm(name: String): Unit = {
+    val first = ofJvm.name
     if (!name.equalsIgnoreCase(Auto) && !name.equalsIgnoreCase(first))
       throw PmeErrors.unsupported(
         "option cryptoProvider",
         s"writing with '$name'",
-        s"parquet-java encrypts with the first provider of the JVM, which is $first",
+        s"parquet-java encrypts here, with the first provider of the JVM, which is $first",
         "Use auto, or put the provider first in the JVM's java.security."
       )
   }
 
-  /** Prepares the provider with which parquet-java encrypts. */
-  def prepareForWrite(): Unit = WarmUp.start(untested(firstOfJvm))
+  /** The first of the JVM: it may change while the JVM runs. */
+  private def ofJvm: CryptoProvider = {
+    val first = firstOfJvm
+    val known = firstTested
+    if (known != null && (known.provider eq first)) known
+    else {
+      firstTested = tested(first, first.getName)
+      firstTested
+    }
+  }
+
+  @volatile private var firstTested: CryptoProvider = _
 
   /** The JVM's default provider of AES-GCM. */
   private def firstOfJvm: Provider = Cipher.getInstance(AesGcm.Transformation).getProvider
@@ -189,7 +204,8 @@ private object KnownAnswers {
     val wrong = gcm.filterNot(opens(provider, _)).map(one => s"AES-GCM with ${one.key.length * 4} bits")
     val lax = gcm.filterNot(refusesBentTag(provider, _)).map(_ => "a wrong tag is taken for right")
     val ctr = if (decryptsCtr(provider)) Nil else Seq("AES-CTR")
-    (wrong ++ lax ++ ctr).headOption
+    val sealing = gcm.filterNot(seals(provider, _)).map(_ => "what it encrypts is wrong")
+    (wrong ++ lax ++ ctr ++ sealing).headOption
   }
 
   private def opens(provider: CipherSource, one: Gcm): Boolean = {
@@ -220,6 +236,25 @@ private object KnownAnswers {
     val length =
       new AesCtr(key(one.key), provider).open(module, 0, module.length, Array.emptyByteArray, 0, out, 0)
     java.util.Arrays.equals(java.util.Arrays.copyOfRange(out, 16, length), hex(one.plain))
+  }
+
+  /** Twice with each cipher: a provider may keep something from one module to the next. */
+  private def seals(provider: CipherSource, one: Gcm): Boolean = {
+    val (nonce, aad) = (hex(one.nonce), hex(one.aad))
+    val gcm = new AesGcm(key(one.key), provider)
+    val ctr = new AesCtr(key(one.key), provider)
+    // The JVM's provider refuses to encrypt twice with one nonce.
+    gcm.seal(aad, aad, aad.length, nonce.reverse)
+    ctr.seal(aad, aad, aad.length, nonce.reverse)
+    val module = gcm.seal(hex(one.plain), aad, aad.length, nonce)
+    val untagged = ctr.seal(new Array[Byte](16) ++ hex(one.plain), aad, aad.length, nonce)
+    val ciphertext = hex(one.ciphertext)
+    java.util.Arrays
+      .equals(module, ModuleFrame.lengthOf(module.length - ModuleFrame.LengthBytes) ++ nonce ++ ciphertext) &&
+    java.util.Arrays.equals(
+      untagged.drop(ModuleFrame.ContentAt + 16),
+      ciphertext.dropRight(ModuleFrame.TagBytes)
+    )
   }
 
   private def key(text: String): AesKey = AesKey.of(hex(text), "self-test")

@@ -7,8 +7,7 @@ import javax.crypto.Cipher
 import io.pmeparquet.AesKey
 
 /**
- * Opens modules with one key, from and into arrays of the caller. For one thread: JCE ciphers are not thread-safe, and
- * changing their key is slow.
+ * Opens and seals modules with one key. For one thread: JCE ciphers are not thread-safe, and changing their key is slow.
  */
 sealed trait ModuleCipher {
 
@@ -30,12 +29,54 @@ sealed trait ModuleCipher {
       out: Array[Byte],
       outOffset: Int
   ): Int
+
+  /**
+   * Encrypts with a random nonce.
+   *
+   * @param aad the first `aadLength` bytes are the AAD of the module; CTR ignores them
+   * @return the module with its length field, as a file stores it
+   */
+  final def seal(
+      content: Array[Byte],
+      aad: Array[Byte],
+      aadLength: Int,
+      random: SecureRandom
+  ): Array[Byte] = {
+    val nonce = new Array[Byte](ModuleFrame.NonceBytes)
+    random.nextBytes(nonce)
+    seal(content, aad, aadLength, nonce)
+  }
+
+  /** With a nonce of the caller's: for known answers only. */
+  private[cipher] final def seal(
+      content: Array[Byte],
+      aad: Array[Byte],
+      aadLength: Int,
+      nonce: Array[Byte]
+  ): Array[Byte] = {
+    val module = new Array[Byte](Math.addExact(content.length, overheadBytes))
+    ModuleFrame.putLength(module.length - ModuleFrame.LengthBytes, module)
+    System.arraycopy(nonce, 0, module, ModuleFrame.LengthBytes, nonce.length)
+    val end = encrypt(content, aad, aadLength, module)
+    if (end != module.length)
+      throw new IllegalStateException(s"internal error: a cipher made $end of ${module.length} bytes")
+    module
+  }
+
+  /**
+   * @param module has the nonce after its length field, and gets what follows
+   * @return where that ends
+   */
+  protected def encrypt(content: Array[Byte], aad: Array[Byte], aadLength: Int, module: Array[Byte]): Int
 }
 
 /** AES-GCM with a nonce of 96 bits and a tag of 128 (specification §4.2.1, §4.2.2). */
 final class AesGcm(key: AesKey, provider: CipherSource) extends ModuleCipher {
   private val secret = key.toSecretKey
-  private val cipher = provider.gcm()
+
+  // Two, since most keys only open modules, or only seal them.
+  private lazy val cipher = provider.gcm()
+  private lazy val sealing = provider.gcm()
 
   override def overheadBytes: Int = ModuleFrame.GcmOverheadBytes
 
@@ -54,19 +95,15 @@ final class AesGcm(key: AesKey, provider: CipherSource) extends ModuleCipher {
     cipher.doFinal(in, start, inLength - ModuleFrame.NonceBytes, out, outOffset)
   }
 
-  /**
-   * Encrypts with a random nonce.
-   *
-   * @return nonce ‖ ciphertext ‖ tag
-   */
-  def seal(content: Array[Byte], aad: Array[Byte], aadLength: Int, random: SecureRandom): Array[Byte] = {
-    val nonce = new Array[Byte](ModuleFrame.NonceBytes)
-    random.nextBytes(nonce)
-    // A separate cipher, as for signatures.
-    val sealing = provider.gcm()
-    sealing.init(Cipher.ENCRYPT_MODE, secret, AesGcm.parameters(nonce, 0))
+  override protected def encrypt(
+      content: Array[Byte],
+      aad: Array[Byte],
+      aadLength: Int,
+      module: Array[Byte]
+  ): Int = {
+    sealing.init(Cipher.ENCRYPT_MODE, secret, AesGcm.parameters(module, ModuleFrame.LengthBytes))
     sealing.updateAAD(aad, 0, aadLength)
-    nonce ++ sealing.doFinal(content)
+    ModuleFrame.ContentAt + sealing.doFinal(content, 0, content.length, module, ModuleFrame.ContentAt)
   }
 
   /**
@@ -119,20 +156,49 @@ final class AesCtr(key: AesKey, provider: CipherSource) extends ModuleCipher {
       out: Array[Byte],
       outOffset: Int
   ): Int = {
-    System.arraycopy(in, inOffset, block, 0, ModuleFrame.NonceBytes)
+    begin(Cipher.DECRYPT_MODE, in, inOffset)
+    crypt(in, inOffset + ModuleFrame.NonceBytes, inOffset + inLength, out, outOffset) - outOffset
+  }
+
+  override protected def encrypt(
+      content: Array[Byte],
+      aad: Array[Byte],
+      aadLength: Int,
+      module: Array[Byte]
+  ): Int = {
+    begin(Cipher.ENCRYPT_MODE, module, ModuleFrame.LengthBytes)
+    crypt(content, 0, content.length, module, ModuleFrame.ContentAt)
+  }
+
+  /**
+   * In parts, for a cold JVM: it compiles what is called often, and interprets a call for a whole page.
+   *
+   * @return where the output ends
+   */
+  private def crypt(in: Array[Byte], from: Int, until: Int, out: Array[Byte], outOffset: Int): Int = {
+    var at = from
+    var end = outOffset
+    while (until - at > AesCtr.PartBytes) {
+      end += cipher.update(in, at, AesCtr.PartBytes, out, end)
+      at += AesCtr.PartBytes
+    }
+    end + cipher.doFinal(in, at, until - at, out, end)
+  }
+
+  private def begin(mode: Int, nonceIn: Array[Byte], at: Int): Unit = {
+    System.arraycopy(nonceIn, at, block, 0, ModuleFrame.NonceBytes)
     block(ModuleFrame.NonceBytes) = 0
     block(ModuleFrame.NonceBytes + 1) = 0
     block(ModuleFrame.NonceBytes + 2) = 0
     block(ModuleFrame.NonceBytes + 3) = 1
-    cipher.init(Cipher.DECRYPT_MODE, secret, new IvParameterSpec(block))
-    val start = inOffset + ModuleFrame.NonceBytes
-    cipher.doFinal(in, start, inLength - ModuleFrame.NonceBytes, out, outOffset)
+    cipher.init(mode, secret, new IvParameterSpec(block))
   }
 }
 
 object AesCtr {
   val Transformation = "AES/CTR/NoPadding"
   private val BlockBytes = 16
+  private val PartBytes = 4096
 }
 
 /**
@@ -144,6 +210,9 @@ object ModuleFrame {
   val NonceBytes = 12
   val TagBytes = 16
 
+  /** Where the ciphertext begins. */
+  val ContentAt: Int = LengthBytes + NonceBytes
+
   /** How much longer a GCM module is than its plaintext. */
   val GcmOverheadBytes: Int = LengthBytes + NonceBytes + TagBytes
 
@@ -154,7 +223,24 @@ object ModuleFrame {
   val SignatureBytes: Int = NonceBytes + TagBytes
 
   /** A length before a module, or after a footer. */
-  def lengthOf(length: Int): Array[Byte] = Array.tabulate(LengthBytes)(at => (length >>> 8 * at).toByte)
+  def lengthOf(length: Int): Array[Byte] = {
+    val bytes = new Array[Byte](LengthBytes)
+    putLength(length, bytes)
+    bytes
+  }
+
+  /** A module's length, at its start. */
+  private[cipher] def putLength(length: Int, module: Array[Byte]): Unit = {
+    module(0) = length.toByte
+    module(1) = (length >>> 8).toByte
+    module(2) = (length >>> 16).toByte
+    module(3) = (length >>> 24).toByte
+  }
+
+  /** The signature of a plaintext footer, from the footer's module (specification §5.5). */
+  def signatureOf(module: Array[Byte]): Array[Byte] =
+    java.util.Arrays.copyOfRange(module, LengthBytes, ContentAt) ++
+      java.util.Arrays.copyOfRange(module, module.length - TagBytes, module.length)
 
   /** The length at an offset in an array: any 32-bit number, to be checked before use. */
   def lengthAt(bytes: Array[Byte], at: Int): Int =
@@ -166,6 +252,6 @@ object ModuleFrame {
 /** Creates the JCE's ciphers: a [[CryptoProvider]], or one that has not yet passed its self-test. */
 trait CipherSource {
   def name: String
-  private[cipher] def gcm(): Cipher
+  private[pmeparquet] def gcm(): Cipher
   private[cipher] def ctr(): Cipher
 }

@@ -21,7 +21,8 @@ final case class FileSettings(
     directKeys: Boolean,
     aadPrefix: Option[AadPrefix],
     storeAadPrefix: Boolean,
-    caseSensitive: Boolean
+    caseSensitive: Boolean,
+    cryptoProvider: String
 ) extends Serializable {
 
   /** The partition columns whose values name keys; empty if all names are plain. */

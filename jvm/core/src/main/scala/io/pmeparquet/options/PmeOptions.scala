@@ -213,9 +213,10 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   val CryptoProvider = OptionSpec(
     "cryptoProvider",
     Both,
-    "Name of the JCE provider that `reader=pages` decrypts with. It must be installed or on the class path, and must pass " +
-      "a self-test. `auto` uses Amazon's if it is on the class path, else the JVM's own. Writes and `reader=spark` " +
-      "always use the first provider of the JVM; a write that names another is refused.",
+    "Name of the JCE provider that writes encrypt and `reader=pages` decrypts with. It must be installed or on the class " +
+      "path, and must pass a self-test. `auto` uses Amazon's if it is on the class path, else the JVM's own. " +
+      "`reader=spark` and writes by `parquet.crypto.factory.class` use the first provider of the JVM; such a write that " +
+      "names another is refused.",
     "The provider sees keys and values. Speed depends on it.",
     default = Some("auto")
   )

@@ -21,7 +21,6 @@ object Settings {
     val direct = values.choice(PmeOptions.KeyManagement) == "direct"
     val external = values.choice(PmeOptions.KeyMaterial) == "external"
     val prefix = values.text(PmeOptions.AadPrefix).map(AadPrefix.parse)
-    CryptoProvider.requireForWrite(providerOf(values))
     if (direct && !use.settings.isInProcess)
       throw PmeErrors.contradiction(
         "keyManagement and kms",
@@ -53,7 +52,8 @@ object Settings {
       direct,
       prefix,
       values.flag(PmeOptions.StoreAadPrefix),
-      caseSensitive
+      caseSensitive,
+      CryptoProvider.of(providerOf(values)).option
     )
     WriteSettings(use, files)
   }

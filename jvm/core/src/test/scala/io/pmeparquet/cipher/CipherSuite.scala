@@ -117,6 +117,29 @@ class CipherSuite extends FunSuite {
         assert(java.util.Arrays.equals(out.slice(5, 5 + size), plain), s"CTR $size")
       }
     }
+
+    test(s"what provider $candidate seals is laid out as files store it, and opens with the JVM's provider") {
+      val key = AesKey.of(Array.tabulate(16)(_.toByte), "test")
+      val (gcm, ctr) = (new AesGcm(key, candidate.provider), new AesCtr(key, candidate.provider))
+      val (random, aad) = (new SecureRandom, Array[Byte](1, 2, 3))
+      ((0 to 100) ++ Seq(4096, 65537, 1 << 20)).foreach { size =>
+        val plain = Array.tabulate(size)(i => (i * 31).toByte)
+        def parts(module: Array[Byte]) = {
+          assertEquals(ModuleFrame.lengthAt(module, 0), module.length - 4, s"$size")
+          module.slice(4, 16) -> module.drop(16)
+        }
+        val (nonce, rest) = parts(gcm.seal(plain, aad, 2, random))
+        val sun = Cipher.getInstance("AES/GCM/NoPadding", "SunJCE")
+        sun.init(Cipher.DECRYPT_MODE, key.toSecretKey, new GCMParameterSpec(128, nonce))
+        sun.updateAAD(aad, 0, 2)
+        assert(java.util.Arrays.equals(sun.doFinal(rest), plain), s"GCM $size")
+        val (begin, stream) = parts(ctr.seal(plain, aad, 2, random))
+        val counted = Cipher.getInstance("AES/CTR/NoPadding", "SunJCE")
+        val counter = new javax.crypto.spec.IvParameterSpec(begin ++ Array[Byte](0, 0, 0, 1))
+        counted.init(Cipher.DECRYPT_MODE, key.toSecretKey, counter)
+        assert(java.util.Arrays.equals(counted.doFinal(stream), plain), s"CTR $size")
+      }
+    }
   }
 
   test("of Amazon's jars for several processors on one class path, the one for this machine is taken") {
@@ -173,8 +196,8 @@ class CipherSuite extends FunSuite {
     val (random, content, aad) = (new SecureRandom, Array.tabulate(100)(_.toByte), Array[Byte](1, 2))
     val modules = Seq.fill(1000)(gcm.seal(content, aad, aad.length, random))
     val out = new Array[Byte](content.length)
-    gcm.open(modules.head, 0, modules.head.length, aad, aad.length, out, 0)
+    gcm.open(modules.head, 4, modules.head.length - 4, aad, aad.length, out, 0)
     assertEquals(out.toSeq, content.toSeq)
-    assertEquals(modules.map(_.take(ModuleFrame.NonceBytes).toSeq).distinct.size, modules.size)
+    assertEquals(modules.map(_.slice(4, ModuleFrame.ContentAt).toSeq).distinct.size, modules.size)
   }
 }

@@ -49,7 +49,7 @@ class KeyDomainsSuite extends FunSuite {
   }
   private def text(bytes: Array[Byte]) = Base64.getEncoder.encodeToString(bytes)
   private def seal(content: Array[Byte], key: AesKey, aad: Array[Byte]) =
-    new AesGcm(key, CryptoProvider.of("auto")).seal(content, aad, aad.length, random)
+    new AesGcm(key, CryptoProvider.of("auto")).seal(content, aad, aad.length, random).drop(4)
 
   /** The file's data key called a key-encryption key, and a page of it a wrapped data key. */
   private def forged(prefix: Array[Byte], kind: ModuleKind) = {

@@ -26,15 +26,14 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
       path: Path,
       context: WriteContext
   ): FileEncryptionProperties =
-    if (conf.get(Scopes.WriteId) != null) encryption(Scopes.write(conf), conf, path, context)
+    // Spark's source of this format lets a FileSealer encrypt.
+    if (conf.get(Scopes.WriteId) != null)
+      FileEncryption.toSeal(Scopes.write(conf), path, context.getSchema, conf)
     else
       unchecked {
         val scope = ConfigurationScopes.write(conf, Option(path), context.getSchema)
-        encryption(scope, conf, Option(path).getOrElse(Unnamed), context)
+        FileEncryption.of(scope, Option(path).getOrElse(Unnamed), context.getSchema, conf)
       }
-
-  private def encryption(scope: WriteScope, conf: Configuration, path: Path, context: WriteContext) =
-    FileEncryption.of(scope, path, context.getSchema, conf)
 
   /**
    * Null for a plaintext file that the options allow, and if no path is given: parquet-java 1.13 passes none for a

@@ -28,7 +28,7 @@ import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
  * `ParquetDataSourceV2` because Spark's DDL (`ALTER TABLE … ADD COLUMNS`) accepts no other. From either table, these
  * classes lead to the AES call for a page. To read: `PagesRead`, `io.pmeparquet.parquet.file.SplitReader`,
  * `ChunkPages`, `io.pmeparquet.cipher.AesGcm`. To write: `io.pmeparquet.parquet.PmeCryptoFactory`, `FileEncryption`,
- * parquet-java. `package-info.java` lists the packages.
+ * `FileSealer`. `package-info.java` lists the packages.
  *
  * ''Driver only.''
  */

@@ -7,7 +7,6 @@ import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, Path}
-import org.apache.parquet.crypto.InternalFileEncryptor
 import org.apache.parquet.format.FileMetaData
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
@@ -19,7 +18,7 @@ import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.storage.OwnFiles
 import io.pmeparquet.parquet.verify.{FileVerification, Sample}
-import io.pmeparquet.parquet.write.FileEncryption
+import io.pmeparquet.parquet.write.{FileEncryption, FileSealer}
 
 /**
  * Rewrites a file under other data keys, or under none. It decrypts and encrypts the pages, but never decompresses or
@@ -55,7 +54,7 @@ final class FileRewrite(
     val (file, carried) = FileRewrite.open(from, fromConf, source)
     to.foreach(scope => FileRewrite.requireHarmlessEntries(file.footer, scope.settings, source.toString))
     val encryption = to.map(new FileEncryption(_, staged, destination.getParent.toUri.getPath, toConf))
-    val encryptor = encryption.map(FileRewrite.encryptorOf(_, file))
+    val encryptor = for (scope <- to; one <- encryption) yield FileRewrite.sealerOf(one, scope, file, destination)
     val out = OwnFiles.create(staged, toConf)
     val (pages, checksum) =
       try {
@@ -83,10 +82,10 @@ object FileRewrite {
   def requirePrefixes(settings: FileSettings, files: Seq[Path]): Unit =
     files.foreach(file => settings.prefixToWrite(file.getParent.toUri.getPath, file.getName, file.toString))
 
-  private def encryptorOf(encryption: FileEncryption, file: OpenFile) = {
+  private def sealerOf(encryption: FileEncryption, scope: WriteScope, file: OpenFile, destination: Path) = {
     val settings = encryption.settings
     val columnKeys = settings.columnKeys.map(_.of(SchemaColumns.leaves(file.schema), settings.caseSensitive))
-    new InternalFileEncryptor(encryption.properties(file.schema, columnKeys))
+    FileSealer.of(encryption.properties(file.schema, columnKeys), scope, destination.toString)
   }
 
   /** The leaf columns of a file. */

@@ -3,28 +3,28 @@ package io.pmeparquet.parquet.copy
 import java.io.{ByteArrayOutputStream, IOException}
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.util.zip.{CRC32, CheckedOutputStream}
-import java.util.Arrays
 
 import org.apache.hadoop.fs.FSDataOutputStream
 import org.apache.parquet.bytes.BytesUtils
-import org.apache.parquet.crypto.{AesCipher, InternalColumnEncryptionSetup, InternalFileEncryptor}
+import org.apache.parquet.crypto.{AesCipher, InternalColumnEncryptionSetup}
 import org.apache.parquet.crypto.ModuleCipherFactory.ModuleType
 import org.apache.parquet.format._
 import org.apache.parquet.hadoop.metadata.ColumnPath
 
 import io.pmeparquet.cipher.{ModuleAad, ModuleFrame}
+import io.pmeparquet.parquet.write.FileSealer
 import io.pmeparquet.PmeErrors
 
 /**
- * A Parquet file that is written module by module (specification §5). parquet-java seals the modules, but cannot write
- * a file from modules that it did not make itself.
+ * A Parquet file that is written module by module (specification §5): parquet-java cannot write a file from modules that
+ * it did not make itself.
  *
  * @param encryptor none for a plaintext file
  * @param name the file's name in messages
  */
 private[parquet] final class ModuleFile(
     stream: FSDataOutputStream,
-    encryptor: Option[InternalFileEncryptor],
+    encryptor: Option[FileSealer],
     name: String
 ) {
   import ModuleFile._
@@ -74,23 +74,15 @@ private[parquet] final class ModuleFile(
     writeMagic()
   }
 
-  private def writeEncrypted(footer: Array[Byte], file: InternalFileEncryptor): Unit = {
+  private def writeEncrypted(footer: Array[Byte], file: FileSealer): Unit = {
     Util.writeFileCryptoMetaData(file.getFileCryptoMetaData, out)
     write(file.getFooterEncryptor.encrypt(footer, AesCipher.createFooterAAD(file.getFileAAD)))
   }
 
-  private def writeSigned(footer: Array[Byte], file: InternalFileEncryptor): Unit = {
+  private def writeSigned(footer: Array[Byte], file: FileSealer): Unit = {
     write(footer)
-    write(
-      signature(file.getSignedFooterEncryptor.encrypt(footer, AesCipher.createFooterAAD(file.getFileAAD)))
-    )
-  }
-
-  /** Nonce and tag of the footer's module (specification §5.5). */
-  private def signature(module: Array[Byte]) = {
-    val nonce =
-      Arrays.copyOfRange(module, ModuleFrame.LengthBytes, ModuleFrame.LengthBytes + ModuleFrame.NonceBytes)
-    nonce ++ Arrays.copyOfRange(module, module.length - ModuleFrame.TagBytes, module.length)
+    val module = file.getSignedFooterEncryptor.encrypt(footer, AesCipher.createFooterAAD(file.getFileAAD))
+    write(ModuleFrame.signatureOf(module))
   }
 
   private def writeMagic(): Unit = write(
@@ -127,7 +119,7 @@ private[parquet] final class ModuleFile(
    * @param key the encryption setup of the file and of the column
    */
   final class ColumnSeal private[ModuleFile] (
-      key: Option[(InternalFileEncryptor, InternalColumnEncryptionSetup)],
+      key: Option[(FileSealer, InternalColumnEncryptionSetup)],
       rowGroup: Int,
       ordinal: Int
   ) {

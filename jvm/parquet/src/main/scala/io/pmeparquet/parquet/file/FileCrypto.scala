@@ -131,8 +131,7 @@ private[parquet] final class FileCrypto private (
     Util.writeColumnMetaData(metadata, content, null, null)
     val aad = new ModuleAad(fileAad, rowGroupOrdinal, ordinal)
     val aadLength = aad.select(ModuleKind.ColumnMetaData, 0)
-    val module = new AesGcm(key, provider).seal(content.toByteArray, aad.bytes, aadLength, new SecureRandom)
-    ModuleFrame.lengthOf(module.length) ++ module
+    new AesGcm(key, provider).seal(content.toByteArray, aad.bytes, aadLength, new SecureRandom)
   }
 
   /** The ciphers of a chunk's modules. */
@@ -186,8 +185,7 @@ private[parquet] final class FileCrypto private (
     val aad = ModuleAad.ofFooter(fileAad)
     val aadLength = aad.select(ModuleKind.Footer, 0)
     val module = new AesGcm(footerKey, provider).seal(content, aad.bytes, aadLength, new SecureRandom)
-    if (footerEncrypted) ModuleFrame.lengthOf(module.length) ++ module
-    else content ++ module.take(ModuleFrame.NonceBytes) ++ module.takeRight(ModuleFrame.TagBytes)
+    if (footerEncrypted) module else content ++ ModuleFrame.signatureOf(module)
   }
 }
 

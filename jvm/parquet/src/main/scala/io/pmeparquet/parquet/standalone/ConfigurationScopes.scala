@@ -6,6 +6,7 @@ import org.apache.parquet.crypto.FileDecryptionProperties
 import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{PmeErrors, RecentValues}
+import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.keys.{KeyBroker, KeySource, KmsSettings, KmsUse}
 import io.pmeparquet.kms.client.ConfigurationDigest
 import io.pmeparquet.options.{FileSettings, OptionValues, ReadSettings, Settings, WriteSettings}
@@ -133,6 +134,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   /** Jobs of MapReduce write files under other names first, and move them. Decision 0011 is about readable footers. */
   private def refuseUnsafe(settings: WriteSettings): Unit = {
     val files = settings.files
+    CryptoProvider.requireOfJvm(files.cryptoProvider)
     if (files.externalMaterial || files.aadPrefix.exists(_.template.contains('{')))
       throw PmeErrors.unsupported(
         "a write with parquet.crypto.factory.class",

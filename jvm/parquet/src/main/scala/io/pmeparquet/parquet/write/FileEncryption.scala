@@ -48,7 +48,6 @@ private[parquet] final class FileEncryption(
       schema: MessageType,
       columnKeys: Option[ColumnKeys] = settings.columnKeys
   ): FileEncryptionProperties = {
-    CryptoProvider.prepareForWrite()
     val leaves = SchemaColumns.leaves(schema)
     if (leaves.size != schema.getColumns.size)
       throw new IllegalStateException(
@@ -121,8 +120,29 @@ private[parquet] final class FileEncryption(
 
 private[pmeparquet] object FileEncryption {
 
-  /** The properties of one new file at its place in the table. */
-  def of(scope: WriteScope, path: Path, schema: MessageType, conf: Configuration): FileEncryptionProperties =
+  /**
+   * The properties of one new file at its place in the table, for parquet-java to encrypt with.
+   *
+   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if it would do so with another provider than the settings name,
+   *   or with one that fails its self-test
+   */
+  def of(
+      scope: WriteScope,
+      path: Path,
+      schema: MessageType,
+      conf: Configuration
+  ): FileEncryptionProperties = {
+    CryptoProvider.requireOfJvm(scope.settings.cryptoProvider)
+    toSeal(scope, path, schema, conf)
+  }
+
+  /** The same for a file that a [[FileSealer]] encrypts. */
+  def toSeal(
+      scope: WriteScope,
+      path: Path,
+      schema: MessageType,
+      conf: Configuration
+  ): FileEncryptionProperties =
     new FileEncryption(scope, path, WriteRules.committedDirectory(path, scope.tableDirectory), conf)
       .properties(schema)
 }

@@ -1,16 +1,14 @@
 package io.pmeparquet.parquet.write
 
 import java.io.IOException
-import java.lang.reflect.Field
 
 import scala.collection.JavaConverters._
-import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.ParquetProperties
 import org.apache.parquet.column.ParquetProperties.WriterVersion
-import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetRecordWriter}
+import org.apache.parquet.hadoop.ParquetOutputFormat
 import org.apache.parquet.hadoop.ParquetOutputFormat.JobSummaryLevel
 import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType}
 import org.apache.parquet.ParquetRuntimeException
@@ -125,7 +123,7 @@ object WriteRules {
  * parquet-java removes the statistics of encrypted columns from a plaintext footer, but not the size statistics that it
  * writes since 1.15: total length of values, number of nulls, lengths of lists. Only its properties can turn them off,
  * and its output format, through which Spark writes, passes no setting on to those. So this changes a writer's
- * properties before its first row. If members are not as expected, the write fails: nothing is left to chance.
+ * properties before its first row.
  */
 object SizeStatistics {
   private val Property = "sizeStatistics"
@@ -133,25 +131,18 @@ object SizeStatistics {
   /** @param spark Spark's writer of one file, which has not written anything yet */
   def turnOff(spark: AnyRef, where: String): Unit =
     if (areMade)
-      try {
-        val records = valueOf[ParquetRecordWriter[_]](spark, "recordWriter")
-        val writer = valueOf[AnyRef](records, "internalWriter")
-        val field = open(classOf[ParquetProperties], Property)
-        field.set(valueOf[ParquetProperties](writer, "props"), field.get(without))
-        val restart = writer.getClass.getDeclaredMethod("initStore")
-        restart.setAccessible(true)
-        restart.invoke(writer)
-        ()
-      } catch {
-        case missing @ (_: ReflectiveOperationException | _: RuntimeException) =>
-          throw PmeErrors.unsupported(
-            where,
-            "plaintextFooter=true",
-            "this version of parquet-java writes the sizes of protected values into a readable footer, and pme-parquet " +
-              s"cannot turn that off (${missing.getMessage})",
-            "Use plaintextFooter=false."
-          )
+      NewWriter.change(spark, unsupported(where, _)) { writer =>
+        val field = NewWriter.open(classOf[ParquetProperties], Property)
+        field.set(writer.properties, field.get(without))
       }
+
+  private def unsupported(where: String, why: String) = PmeErrors.unsupported(
+    where,
+    "plaintextFooter=true",
+    "this version of parquet-java writes the sizes of protected values into a readable footer, and pme-parquet " +
+      s"cannot turn that off ($why)",
+    "Use plaintextFooter=false."
+  )
 
   private def areMade: Boolean =
     classOf[ParquetProperties].getMethods.exists(_.getName == "getSizeStatisticsEnabled")
@@ -162,16 +153,6 @@ object SizeStatistics {
       .getMethod("withSizeStatisticsEnabled", java.lang.Boolean.TYPE)
       .invoke(builder, Boolean.box(false))
     builder.build()
-  }
-
-  private def valueOf[A](of: AnyRef, name: String): A = open(of.getClass, name).get(of).asInstanceOf[A]
-
-  private def open(of: Class[_], name: String): Field = {
-    val classes = Iterator.iterate[Class[_]](of)(_.getSuperclass).takeWhile(_ != null)
-    val found = classes.flatMap(one => Try(one.getDeclaredField(name)).toOption).take(1).toList.headOption
-    val field = found.getOrElse(throw new NoSuchFieldException(s"${of.getName}.$name"))
-    field.setAccessible(true)
-    field
   }
 }
 

@@ -1,6 +1,7 @@
 package io.pmeparquet.parquet.standalone
 
 import java.nio.file.{Files, Paths}
+import java.security.{Provider, Security}
 import java.util.concurrent.atomic.AtomicInteger
 import java.util.Base64
 
@@ -100,6 +101,35 @@ class StandaloneFactorySuite extends FunSuite {
     val rows = read(file, conf(keys('f', 'p'): _*))
     assertEquals(rows.size, 100)
     assert(rows(7).contains("canary-7"), rows(7))
+  }
+
+  test(
+    "parquet-java encrypts here with the JVM's first provider, and a write that names another is refused"
+  ) {
+    val other = new Provider("Another", "1", "the JVM's own cipher under another name") {}
+    other.put("Cipher.AES/GCM/NoPadding", "com.sun.crypto.provider.GaloisCounterMode$AESGCM")
+    Security.addProvider(other)
+    try {
+      def naming(provider: String) =
+        conf((keys('f', 'p') ++ columns :+ ("pme-parquet.cryptoProvider" -> provider)): _*)
+      val failed = intercept[ParquetCryptoRuntimeException](write(naming("Another")))
+      assert(
+        failed.getMessage.contains("'Another'") && failed.getMessage.contains("SunJCE"),
+        failed.getMessage
+      )
+      assertEquals(read(write(naming("SunJCE")), naming("SunJCE")).size, 100)
+    } finally Security.removeProvider("Another")
+  }
+
+  test("a write with a provider of the JVM that gives wrong answers is refused") {
+    val wrong = new Provider("Wrong", "1", "another mode under the name of AES-GCM") {}
+    wrong.put("Cipher.AES/GCM/NoPadding", "com.sun.crypto.provider.ChaCha20Cipher$ChaCha20Poly1305")
+    Security.insertProviderAt(wrong, 1)
+    try {
+      val failed = intercept[ParquetCryptoRuntimeException](write(conf(keys('f', 'p') ++ columns: _*)))
+      assert(failed.getMessage.contains("'Wrong'"), failed.getMessage)
+      assert(failed.getMessage.contains("self-test"), failed.getMessage)
+    } finally Security.removeProvider("Wrong")
   }
 
   // As Delta and Hudi write them.

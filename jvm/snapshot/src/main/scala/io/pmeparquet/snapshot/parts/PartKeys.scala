@@ -7,6 +7,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.{FileDecryptionProperties, FileEncryptionProperties}
 import org.apache.parquet.schema.MessageType
 
+import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, NamePattern, UnlistedColumns}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings, WriteSettings}
@@ -93,7 +94,8 @@ private[snapshot] object PartKeys {
       directKeys = false,
       aadPrefix = None,
       storeAadPrefix = true,
-      caseSensitive = true
+      caseSensitive = true,
+      cryptoProvider = CryptoProvider.Auto
     )
   }
 }

@@ -59,7 +59,8 @@ class StoreKeysSuite extends StoreSuite {
       directKeys = false,
       aadPrefix = None,
       storeAadPrefix = true,
-      caseSensitive = true
+      caseSensitive = true,
+      cryptoProvider = "auto"
     )
     val scope = Scopes.forWrite(WriteSettings(kms("footer", "k1", "k2"), settings), root.toString, conf)
     val own = new Configuration(conf)

@@ -14,7 +14,7 @@ import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.KeyPlan
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.storage.MaterialFiles
-import io.pmeparquet.parquet.write.{SizeStatistics, WriteFailures, WriteRules, WrittenFooter}
+import io.pmeparquet.parquet.write.{FileSealer, SizeStatistics, WriteFailures, WriteRules, WrittenFooter}
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.options.{OptionOrigin, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
@@ -91,14 +91,17 @@ private final class PmeOutputWriterFactory(
       KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
       if (settings.externalMaterial) removeMaterialOnFailure(file, context)
       val writer = factory.newInstance(path, dataSchema, context)
-      if (settings.plaintextFooter) quietly(writer, path)
+      closedOnFailure(writer) {
+        if (settings.plaintextFooter) SizeStatistics.turnOff(writer, path)
+        FileSealer.install(writer, scope, where)
+      }
       val translated = new TranslatedWriter(writer, where)
       written.fold[OutputWriter](translated)(new ReportedWriter(translated, _, context.getConfiguration))
     }
   }
 
-  private def quietly(writer: OutputWriter, path: String): Unit =
-    try SizeStatistics.turnOff(writer, path)
+  private def closedOnFailure(writer: OutputWriter)(step: => Unit): Unit =
+    try step
     catch {
       case failed: Throwable =>
         writer.close()
