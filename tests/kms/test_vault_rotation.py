@@ -9,6 +9,7 @@ import pytest
 import pme_parquet as pme
 from tests.kms import access
 from tests.kms.access import KEYS, ROTATING, by_token
+from tests.support import encrypted_orc as orc
 from tests.support import tables
 from tests.support.expect import save, untouched
 from tests.support.frames import people
@@ -55,6 +56,42 @@ def test_vault_rewraps_keys_under_its_newest_version(
     for name in turning.values():
         vault.retire(name, before=2)
     assert len(access.rows(access.read(spark, target, by_token(vault, tmp_path, turning.values()).options()))) == 20
+
+
+def test_an_orc_table_gets_the_newest_version_of_each_key(
+    spark: SparkSession, vault: Transit, tmp_path: Path, target: str
+) -> None:
+    turning = {key: f"orc-turning-{key}" for key in access.COLUMNS}
+    vault.create(*turning.values())
+    kms = by_token(vault, tmp_path, turning.values(), ROTATING)
+    columns = {turning[key]: columns for key, columns in access.COLUMNS.items()}
+    frame = people(spark)
+    orc.save(frame, target, kms.options(), columnKeys=orc.text(columns), compression="none")
+    files = orc.files(target)
+    assert tables.found(target, ["vault:v1:"])
+    for name in turning.values():
+        vault.rotate(name)
+    assert pme.rotate(spark, target, kms=kms, dry_run=True).counts == {"rotated": len(files)}
+    assert tables.found(target, ["vault:v2:"]) == []
+
+    report = pme.rotate(spark, target, kms=kms)
+
+    assert report.counts == {"rotated": len(files)}
+    for name in turning.values():
+        vault.retire(name, before=2)
+    reader = by_token(vault, tmp_path, turning.values()).options()
+    assert orc.rows(orc.read(spark, target, reader)) == orc.rows(frame)
+    assert tables.found(target, ["vault:v1:"]) == []
+    assert {one.version for one in pme.key_usage(spark, target, kms=kms).collect() if one.kind == "column"} == {2}
+    # Another name: the footer of each file states it.
+    name = turning[access.PII]
+    vault.create("orc-renamed")
+    both = by_token(vault, tmp_path, [*turning.values(), "orc-renamed"])
+    assert pme.rotate(spark, target, kms=both, master_keys={name: "orc-renamed"}).counts == {"rotated": len(files)}
+    assert {one.master_key for one in pme.inspect(files[0]).files[0].column_keys} == {
+        "orc-renamed",
+        turning[access.PAY],
+    }
 
 
 def test_keys_move_from_a_keystore_to_vault(

@@ -2,9 +2,6 @@ package io.pmeparquet.keys
 
 import io.pmeparquet.{AesKey, PmeException}
 
-/** A key as the KMS wrapped it; with double wrapping it is a key-encryption key, and has an id. */
-final case class WrappedKey(masterKeyId: String, wrapped: String, kekId: Option[String])
-
 /** @param millis how long it may be used before the source must be asked again */
 final class IssuedKey(val key: AesKey, val millis: Long)
 

@@ -7,7 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.material.KeyMaterial
-import io.pmeparquet.orc.tail.{OpenedOrc, OrcVariant}
+import io.pmeparquet.orc.tail.{OpenedOrc, OrcLocalKey}
 import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
 import io.pmeparquet.PmeException
 
@@ -29,21 +29,23 @@ object OrcUsage {
 
   /** @throws io.pmeparquet.PmeException if the file is damaged */
   def of(path: Path, length: Long, conf: Configuration): FileUse = {
-    val tail = OpenedOrc.tailOf(path, length, conf)
+    val (tail, local) =
+      OpenedOrc.using(path, length, conf)(file =>
+        file.tail -> file.end.fold(Seq.empty[OrcLocalKey])(_.localKeys)
+      )
     val (encrypted, readable) = tail.protection.partition(_.keys.nonEmpty)
     val ofKey = encrypted.flatMap(one => one.keys.map(_ -> one)).groupBy(_._1)
-    val uses = tail.variants.groupBy(_.key).toSeq.sortBy(_._1.display).map { case (key, variants) =>
+    val uses = local.groupBy(_.variant.key).toSeq.sortBy(_._1.display).flatMap { case (key, some) =>
       val opened = ofKey(key).map(_._2)
       val columns = opened.map(_.column.leaf.display)
       // With a second key a column can be read without the first.
       val only = opened.filter(_.keys == Seq(key)).map(_.column.leaf.display)
-      val material = materialOf(variants.head, path.toString)
-      KeyUse(
-        Some(material.fold(key.name)(_.masterKeyId)),
+      val raw = KeyUse(
+        Some(key.name),
         Some(key.version),
         KeyUse.Column,
-        Some(material.fold(Raw)(one => if (one.kek.isDefined) "double" else "single")),
-        material.map(_ => "internal"),
+        Some(Raw),
+        None,
         columns.toList,
         None,
         Some(tail.rows),
@@ -51,6 +53,13 @@ object OrcUsage {
         None,
         dataKeyBits = Some(key.algorithm.keyLength * 8)
       )
+      // Parts of a merged file can be wrapped by several versions of a master key.
+      some
+        .map(materialOf(_, path.toString).fold(raw) { material =>
+          val found = KeyUse.described(raw, material, isExternal = false)
+          found.copy(version = found.version.orElse(raw.version), dataKeyBits = raw.dataKeyBits)
+        })
+        .distinct
     }
     val plain = readable.map(_.column.leaf.display).toList
     val kind = if (uses.isEmpty) KeyUse.Plaintext else KeyUse.PlaintextColumn
@@ -60,8 +69,8 @@ object OrcUsage {
     FileUse((uses ++ rest).toList, isEncrypted = uses.nonEmpty, columns = None)
   }
 
-  private def materialOf(variant: OrcVariant, where: String): Option[KeyMaterial] =
-    if (variant.encryptedKey.headOption.contains('{'.toByte))
-      Some(KeyMaterial.parse(new String(variant.encryptedKey, UTF_8), where))
+  private def materialOf(local: OrcLocalKey, where: String): Option[KeyMaterial] =
+    if (local.encrypted.headOption.contains('{'.toByte))
+      Some(KeyMaterial.parse(new String(local.encrypted, UTF_8), where))
     else None
 }

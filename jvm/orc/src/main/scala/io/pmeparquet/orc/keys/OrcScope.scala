@@ -48,6 +48,10 @@ final class OrcScope private[keys] (
       } else unwrapper.unwrap(material(key, encrypted, where), where)
     }
 
+  /** The key material that an encrypted local key is; none if the master key itself encrypts it. */
+  private[orc] def materialOf(key: OrcKeyName, encrypted: Array[Byte], where: String): Option[KeyMaterial] =
+    if (OrcLocalKeys.isRaw(encrypted)) None else Some(material(key, encrypted, where))
+
   /** Key material of ours, which must be that of the key that the file names. */
   private def material(key: OrcKeyName, encrypted: Array[Byte], where: String): KeyMaterial = {
     if (encrypted.length > MaxMaterialBytes)
@@ -157,10 +161,14 @@ private object OrcScope {
   val MaxRefused = 100000
 }
 
-/** What a scope has only in the JVM that made it. */
+/**
+ * What a scope has only in the JVM that made it.
+ *
+ * @param kms none for a scope that no other read shares
+ */
 private[keys] final class OrcOpening(
     val source: KmsSource,
-    val kms: KmsUse,
+    val kms: Option[KmsUse],
     val wrapped: Seq[WrappedMasterKey]
 )
 

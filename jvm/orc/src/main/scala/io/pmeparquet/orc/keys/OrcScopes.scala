@@ -5,7 +5,7 @@ import java.security.SecureRandom
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors}
-import io.pmeparquet.keys.{KeyBrokers, KeyGrants, Kms, KmsSource, KmsUse}
+import io.pmeparquet.keys.{KeyBrokers, KeyGrants, KeyRoute, Kms, KmsSource, KmsUse}
 import io.pmeparquet.material.JobKeks
 import io.pmeparquet.options.OrcReadSettings
 import io.pmeparquet.parquet.scope.{ScopeRegistry, Scopes}
@@ -31,7 +31,8 @@ object OrcScopes {
   ): OrcScope = {
     val own = Use(use, wrapped)
     val fits = (orc: OrcScope) =>
-      orc.settings == settings && orc.opening != null && Use(orc.opening.kms, orc.opening.wrapped) == own
+      orc.settings == settings && orc.opening != null &&
+        orc.opening.kms.contains(use) && orc.opening.wrapped == wrapped
     ScopeRegistry.shared(fits) {
       val localKeys =
         localKeysOf(openedKms(use.settings, conf), use.settings, wrapped, None, settings.kekLifetimeMillis)
@@ -67,6 +68,18 @@ object OrcScopes {
     val keys = names.map { case (id, name) => writeKey(id, name, localKeys, source, dataKeyBits, where) }
     val read = OrcReadSettings.withoutRequirements(JobMillis)
     ScopeRegistry.register(scope(own, allowed, Some(keys.toList), read, source))
+  }
+
+  /**
+   * The scope of a rotation, for a KMS that this driver has opened and that no executor calls. It opens key material, and
+   * no local keys that a master key itself encrypts.
+   */
+  def forRotation(source: KmsSource, route: KeyRoute, lifetimeMillis: Long): OrcScope = {
+    val access = OrcAccess.AtDriver(KeyBrokers.open(source, route, KeyGrants.toRead(_ => false)))
+    val settings = OrcReadSettings.withoutRequirements(lifetimeMillis)
+    ScopeRegistry.register(
+      new OrcScope(Scopes.newId(), settings, access, None, new OrcOpening(source, None, Nil))
+    )
   }
 
   private def writeKey(
@@ -137,7 +150,13 @@ object OrcScopes {
       case Some(route) => OrcAccess.AtDriver(KeyBrokers.open(source, route, grants))
       case None => OrcAccess.AtKms(use.kms.settings, use.wrapped, allowed)
     }
-    new OrcScope(Scopes.newId(), settings, access, writing, new OrcOpening(source, use.kms, use.wrapped))
+    new OrcScope(
+      Scopes.newId(),
+      settings,
+      access,
+      writing,
+      new OrcOpening(source, Some(use.kms), use.wrapped)
+    )
   }
 
   private val DefaultBits = 128

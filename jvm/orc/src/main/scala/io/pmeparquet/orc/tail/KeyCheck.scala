@@ -26,6 +26,7 @@ import io.pmeparquet.PmeErrors
  */
 object KeyCheck {
   private val FileStatistics = 101
+  private val RowIndex = 6
 
   /**
    * @param key the local key of the variant, decrypted
@@ -50,12 +51,16 @@ object KeyCheck {
       "the file has no encrypted statistics, by which a wrong key would be found"
     )
     val what = "the block of encrypted statistics"
-    val clear = decrypted(tail, variant, key)
+    val clear =
+      decrypted(
+        variant,
+        key,
+        variant.fileStatistics,
+        iv(variant.root, FileStatistics, tail.stripes.size + 1L)
+      )
     val bytes = tail.compression.decompress(clear, what, OrcLimits.StatisticsBytes)
     val found = OrcMessages.parse(OrcProto.FileStatistics.getDefaultInstance, bytes, what)
-    Damage.require(!hasUnknown(found), s"$what has a field which the format does not have")
-    // Random bytes that happen to parse are mostly none that ORC would write for it.
-    Damage.require(found.toByteArray.sameElements(bytes), s"$what is not as ORC writes it")
+    requireAsWritten(found, bytes, what)
     val root = tail.types(variant.root)
     val columns = root.maximumId - root.id + 1
     Damage.require(found.getColumnCount <= columns, s"$what has more entries than columns")
@@ -65,16 +70,46 @@ object KeyCheck {
     }
   }
 
-  private def hasUnknown(message: Message): Boolean =
-    !message.getUnknownFields.asMap.isEmpty || message.getAllFields.values.asScala.exists {
-      case one: Message => hasUnknown(one)
-      case several: java.util.List[_] =>
-        several.asScala.exists {
-          case one: Message => hasUnknown(one)
-          case _ => false
-        }
-      case _ => false
+  /**
+   * The same for a stripe that has a local key of its own, by the index of its rows.
+   *
+   * @param index of the variant's root, as the stripe has it; none if it has none
+   */
+  private[tail] def requireOfStripe(
+      tail: OrcTail,
+      variant: OrcVariant,
+      stripe: OrcStripe,
+      index: Option[Array[Byte]],
+      key: SecretKey
+  ): Unit =
+    try {
+      val what = s"the encrypted index of stripe ${stripe.id}"
+      val stored = index.getOrElse {
+        throw Damage(s"stripe ${stripe.id} has no encrypted index, by which a wrong key would be found")
+      }
+      val clear = decrypted(variant, key, stored, iv(variant.root, RowIndex, stripe.encryptionId))
+      val bytes = tail.compression.decompress(clear, what, OrcLimits.StatisticsBytes)
+      val found = OrcMessages.parse(OrcProto.RowIndex.getDefaultInstance, bytes, what)
+      requireAsWritten(found, bytes, what)
+      val groups = (stripe.rows + tail.rowIndexStride - 1) / tail.rowIndexStride
+      Damage.require(found.getEntryCount == groups, s"$what is not of $groups row groups")
+      found.getEntryList.asScala.foreach { one =>
+        requireFit(one.getStatistics, tail.types(variant.root), tail.rowIndexStride.toLong)
+      }
+    } catch {
+      case found: Damage =>
+        val column = tail.types(variant.root).leaf.display
+        throw PmeErrors.orcWrongKey(tail.file, column, variant.key.display, found.why)
     }
+
+  private def requireAsWritten(found: Message, bytes: Array[Byte], what: String): Unit = {
+    Damage.require(
+      OrcMessages.unknownField(found).isEmpty,
+      s"$what has a field which the format does not have"
+    )
+    // Random bytes that happen to parse are mostly none that ORC would write for it.
+    Damage.require(found.toByteArray.sameElements(bytes), s"$what is not as ORC writes it")
+  }
 
   private def requireFit(found: OrcProto.ColumnStatistics, column: OrcType, rows: Long): Unit = {
     val typed = found.getAllFields.keySet.asScala.filter(_.getJavaType == JavaType.MESSAGE).map(_.getNumber)
@@ -105,7 +140,12 @@ object KeyCheck {
     13 -> Set("GEOMETRY", "GEOGRAPHY")
   )
 
-  private def decrypted(tail: OrcTail, variant: OrcVariant, key: SecretKey): Array[Byte] = {
+  private def decrypted(
+      variant: OrcVariant,
+      key: SecretKey,
+      stored: Array[Byte],
+      iv: Array[Byte]
+  ): Array[Byte] = {
     val bits = variant.key.algorithm.keyLength * 8
     val encoded = key.getEncoded
     Damage.require(
@@ -114,22 +154,22 @@ object KeyCheck {
     )
     val cipher = Cipher.getInstance("AES/CTR/NoPadding")
     try {
-      cipher.init(Cipher.DECRYPT_MODE, key, new IvParameterSpec(iv(variant.root, tail.stripes.size + 1)))
-      cipher.doFinal(variant.fileStatistics)
+      cipher.init(Cipher.DECRYPT_MODE, key, new IvParameterSpec(iv))
+      cipher.doFinal(stored)
     } catch {
       case failed: GeneralSecurityException => throw new Damage("the key cannot be used", cause = failed)
     }
   }
 
   /** ORC's initialization vector: column 3 bytes, kind of stream 2, stripe 3, then the counter of 8. */
-  private def iv(column: Int, stripe: Int): Array[Byte] = Array(
+  private def iv(column: Int, kind: Int, stripe: Long): Array[Byte] = Array(
     column >> 16,
     column >> 8,
     column,
-    FileStatistics >> 8,
-    FileStatistics,
-    stripe >> 16,
-    stripe >> 8,
-    stripe
+    kind >> 8,
+    kind,
+    (stripe >> 16).toInt,
+    (stripe >> 8).toInt,
+    stripe.toInt
   ).map(_.toByte) ++ new Array[Byte](8)
 }

@@ -1,6 +1,7 @@
 package io.pmeparquet.orc.tail
 
 import java.io.Closeable
+import javax.crypto.SecretKey
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataInputStream, Path}
@@ -17,6 +18,21 @@ final class OpenedOrc private (val path: Path, val length: Long, open: () => FSD
 
   /** @throws io.pmeparquet.PmeException if the file is damaged or contradicts itself */
   lazy val tail: OrcTail = TailReader.read(path, length, bytes)
+
+  /** The end of the file with the keys in it; none if the file is empty. It is read again. */
+  def end: Option[OrcEnd] = if (length == 0) None else Some(TailReader.end(path, length, bytes))
+
+  /**
+   * Checks whether a local key is the file's: whether it opens statistics of the file, or an index of its stripe.
+   *
+   * @throws io.pmeparquet.PmeException `PME_NOT_AUTHENTIC` if it does not, or nothing shows whether it does
+   */
+  def checkKey(local: OrcLocalKey, key: SecretKey): Unit = local.stripe match {
+    case None => KeyCheck.require(tail, local.variant, key)
+    case Some(stripe) =>
+      val index = StripeCheck.indexOf(tail, stripe, local.variant, bytes)
+      KeyCheck.requireOfStripe(tail, local.variant, stripe, index, key)
+  }
 
   /**
    * Checks the stripes that begin in a part of the file, as ORC's reader chooses them ([[StripeCheck]]).
@@ -42,6 +58,15 @@ final class OpenedOrc private (val path: Path, val length: Long, open: () => FSD
 }
 
 object OpenedOrc {
+
+  /**
+   * Checks the keys of a file's statistics.
+   *
+   * @param keyOf the local key of a variant; none if it need not open
+   * @throws io.pmeparquet.PmeException `PME_NOT_AUTHENTIC` if one does not open what it should
+   */
+  def requireKeys(tail: OrcTail)(keyOf: OrcVariant => Option[SecretKey]): Unit =
+    for (variant <- tail.variants; key <- keyOf(variant)) KeyCheck.require(tail, variant, key)
 
   /**
    * @param length of the file, in bytes, as listed: ORC's reader must be given the same

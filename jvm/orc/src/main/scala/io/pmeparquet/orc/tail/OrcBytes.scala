@@ -5,7 +5,7 @@ import java.io.{Closeable, EOFException}
 import org.apache.hadoop.fs.{FSDataInputStream, FSInputChecker}
 
 /** Reads parts of one file; the caller has bounded their lengths. For one thread. */
-private[tail] final class OrcBytes(fileLength: Long, open: () => FSDataInputStream) extends Closeable {
+private[tail] class OrcBytes(fileLength: Long, open: () => FSDataInputStream) extends Closeable {
   private var stream: FSDataInputStream = _
 
   def read(offset: Long, length: Int): Array[Byte] = {
@@ -26,4 +26,15 @@ private[tail] final class OrcBytes(fileLength: Long, open: () => FSDataInputStre
     } else stream.readFully(offset, bytes)
 
   override def close(): Unit = if (stream != null) stream.close()
+}
+
+/** Those of a file that has not been written yet: the bytes of another one up to an offset, and another end. */
+private[tail] final class SplicedBytes(before: OrcBytes, from: Long, end: Array[Byte])
+    extends OrcBytes(from + end.length, () => throw new IllegalStateException("internal error: no such file")) {
+
+  override def read(offset: Long, length: Int): Array[Byte] =
+    if (offset >= from)
+      java.util.Arrays.copyOfRange(end, (offset - from).toInt, (offset - from).toInt + length)
+    else if (offset + length <= from) before.read(offset, length)
+    else before.read(offset, (from - offset).toInt) ++ end.take((offset + length - from).toInt)
 }

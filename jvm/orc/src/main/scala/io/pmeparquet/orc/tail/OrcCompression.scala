@@ -3,8 +3,9 @@ package io.pmeparquet.orc.tail
 import java.io.{ByteArrayOutputStream, IOException}
 import java.nio.ByteBuffer
 
-import org.apache.orc.{CompressionCodec, CompressionKind}
-import org.apache.orc.impl.OrcCodecPool
+import org.apache.orc.{CompressionCodec, CompressionKind, PhysicalWriter}
+import org.apache.orc.impl.{OrcCodecPool, OutStream}
+import org.apache.orc.impl.writer.StreamOptions
 
 /**
  * How the parts of a file are compressed.
@@ -28,6 +29,24 @@ final case class OrcCompression private[tail] (kind: String, blockSize: Int) {
       )
       stored
     } else OrcCompression.withCodec(kind)(codec => new OrcChunks(codec, this, stored, what, most).all())
+
+  /** Compresses a structure as ORC's writer does. */
+  private[tail] def compress(clear: Array[Byte]): Array[Byte] =
+    if (kind == OrcCompression.None) clear
+    else
+      OrcCompression.withCodec(kind) { codec =>
+        val result = new ByteArrayOutputStream
+        val receiver = new PhysicalWriter.OutputReceiver {
+          override def output(bytes: ByteBuffer): Unit =
+            result.write(bytes.array, bytes.arrayOffset + bytes.position(), bytes.remaining)
+          override def suppress(): Unit = ()
+        }
+        val options = new StreamOptions(blockSize).withCodec(codec, codec.getDefaultOptions)
+        val out = new OutStream("footer", options, receiver)
+        out.write(clear, 0, clear.length)
+        out.flush()
+        result.toByteArray
+      }
 }
 
 private[tail] object OrcCompression {

@@ -31,6 +31,19 @@ private[tail] object OrcMessages {
   def unknownValue(of: Message, field: Int): Option[Long] =
     of.getUnknownFields.getField(field).getVarintList.asScala.headOption.map(_.longValue)
 
+  /** A field, anywhere in a message, that these classes do not know. */
+  def unknownField(of: Message): Option[String] =
+    of.getUnknownFields.asMap.keySet.asScala.headOption
+      .map(number => s"field $number of ${of.getDescriptorForType.getName}")
+      .orElse {
+        val parts = of.getAllFields.values.asScala.iterator.flatMap {
+          case one: Message => Iterator(one)
+          case several: java.util.List[_] => several.asScala.iterator.collect { case one: Message => one }
+          case _ => Iterator.empty
+        }
+        parts.map(unknownField).collectFirst { case Some(found) => found }
+      }
+
   /** A text. Protobuf replaces what is no UTF-8, so that two names could become the same. */
   def text(bytes: ByteString, most: Int = OrcLimits.NameBytes): String = {
     Damage.require(bytes.size <= most, s"a text has ${bytes.size} bytes, and at most $most are accepted")

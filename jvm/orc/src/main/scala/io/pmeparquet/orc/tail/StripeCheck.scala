@@ -3,6 +3,7 @@ package io.pmeparquet.orc.tail
 import scala.collection.mutable
 import scala.collection.JavaConverters._
 
+import org.apache.orc.impl.StreamName
 import org.apache.orc.OrcProto
 import org.apache.orc.OrcProto.ColumnEncoding.{Kind => Encodings}
 import org.apache.orc.OrcProto.Stream.{Kind => Streams}
@@ -25,6 +26,36 @@ private[tail] object StripeCheck {
     }
     streams.filter(one => BloomFilters(one.getKind)).map(_.getColumn).toSet
   }
+
+  /**
+   * The encrypted index of a variant's root in a stripe, as it is stored; none if there is none. As ORC's reader finds it:
+   * indexes precede data, and the readable ones those of the variants.
+   */
+  def indexOf(tail: OrcTail, stripe: OrcStripe, variant: OrcVariant, bytes: OrcBytes): Option[Array[Byte]] = {
+    val found = footer(tail, stripe, bytes)
+    val streams = found.getStreamsList.asScala.map(-1 -> _) ++
+      found.getEncryptionList.asScala.zipWithIndex.flatMap { case (one, id) =>
+        one.getStreamsList.asScala.map(id -> _)
+      }
+    val indexes = streams.filter { case (_, one) =>
+      !Placeholders(one.getKind) && StreamName.getArea(one.getKind) == StreamName.Area.INDEX
+    }
+    val (before, from) = indexes.span { case (id, one) =>
+      id != variant.id || one.getKind != Streams.ROW_INDEX || one.getColumn != variant.root
+    }
+    from.headOption.map { case (_, one) =>
+      Damage.of(tail.file) {
+        Damage.require(
+          one.getLength <= OrcLimits.StatisticsBytes,
+          s"the index of column ${variant.root} in stripe ${stripe.id} has ${one.getLength} bytes"
+        )
+        bytes.read(stripe.offset + before.map(_._2.getLength).sum, one.getLength.toInt)
+      }
+    }
+  }
+
+  /** Of data and of an index that are elsewhere: their lengths take no room. */
+  private[tail] val Placeholders = Set(Streams.ENCRYPTED_INDEX, Streams.ENCRYPTED_DATA)
 
   /** @throws io.pmeparquet.PmeException if a footer is damaged or contradicts the file's */
   def requireFooters(tail: OrcTail, stripes: Seq[OrcStripe], bytes: OrcBytes): Unit =
@@ -131,7 +162,7 @@ private final class StripeFooterCheck(tail: OrcTail, stripe: OrcStripe) {
         root.holds(one.getColumn),
         s"it has a stream of column ${one.getColumn}, which is not there"
       )
-      if (!Placeholders(kind)) {
+      if (!StripeCheck.Placeholders(kind)) {
         Damage.require(
           seen.add((one.getColumn, kind)),
           s"it has two streams of column ${one.getColumn} with kind $kind"
@@ -153,9 +184,6 @@ private final class StripeFooterCheck(tail: OrcTail, stripe: OrcStripe) {
 }
 
 private object StripeFooterCheck {
-
-  /** Of data and of an index that are elsewhere: their lengths take no room. */
-  private val Placeholders = Set(Streams.ENCRYPTED_INDEX, Streams.ENCRYPTED_DATA)
 
   /** Streams that are in no stripe. */
   private val Statistics = Set(Streams.STRIPE_STATISTICS, Streams.FILE_STATISTICS)

@@ -15,6 +15,20 @@ private[tail] final class TailReader(path: Path, length: Long, bytes: OrcBytes) 
   import TailReader._
 
   def read(): OrcTail = {
+    val (footer, postScript, _) = parsed()
+    tail(footer, postScript)
+  }
+
+  /** The same, with the structures that it is of. */
+  def end(): OrcEnd = {
+    val (footer, postScript, stored) = parsed()
+    new OrcEnd(tail(footer, postScript), footer, postScript.message, stored, bytes)(
+      TailReader.end(path, _, _)
+    )
+  }
+
+  /** The footer and the postscript, and both as they are stored. */
+  private def parsed(): (OrcProto.Footer, CheckedPostScript, Array[Byte]) = {
     Damage.require(length > Magic.length + 1, s"it is $length bytes long")
     val first = length.min(FirstBytes.toLong).toInt
     val end = bytes.read(length - first, first)
@@ -23,13 +37,15 @@ private[tail] final class TailReader(path: Path, length: Long, bytes: OrcBytes) 
     val from = length - postScript.ownBytes - postScript.footerBytes
     val at = (from - (length - first)).toInt
     val stored =
-      if (at >= 0) java.util.Arrays.copyOfRange(end, at, at + postScript.footerBytes)
-      else bytes.read(from, postScript.footerBytes)
-    val footer = postScript.compression.decompress(stored, "its footer", OrcLimits.FooterBytes)
-    tail(OrcMessages.parse(OrcProto.Footer.getDefaultInstance, footer, "its footer"), postScript)
+      if (at >= 0) java.util.Arrays.copyOfRange(end, at, end.length)
+      else bytes.read(from, postScript.footerBytes + postScript.ownBytes)
+    val clear = postScript.compression
+      .decompress(stored.take(postScript.footerBytes), "its footer", OrcLimits.FooterBytes)
+    val footer = OrcMessages.parse(OrcProto.Footer.getDefaultInstance, clear, "its footer")
+    (footer, postScript, stored)
   }
 
-  private def postScriptOf(end: Array[Byte]): PostScript = {
+  private def postScriptOf(end: Array[Byte]): CheckedPostScript = {
     val own = end.last & 0xff
     Damage.require(own > Magic.length && own < end.length, s"its postscript cannot be $own bytes long")
     val found = java.util.Arrays.copyOfRange(end, end.length - 1 - own, end.length - 1)
@@ -38,10 +54,10 @@ private[tail] final class TailReader(path: Path, length: Long, bytes: OrcBytes) 
     if (!found.endsWith(Magic) && !begins)
       throw Damage("it neither begins nor ends with ORC, so it is no ORC file")
     val parsed = OrcMessages.parse(OrcProto.PostScript.getDefaultInstance, found, "its postscript")
-    new PostScript(parsed, own + 1, length)
+    new CheckedPostScript(parsed, own + 1, length)
   }
 
-  private def tail(footer: OrcProto.Footer, postScript: PostScript): OrcTail = {
+  private def tail(footer: OrcProto.Footer, postScript: CheckedPostScript): OrcTail = {
     val columns = OrcTypes.of(footer.getTypesList.asScala.toIndexedSeq)
     val statistics = footer.getStatisticsCount
     Damage.require(
@@ -89,7 +105,7 @@ private[tail] final class TailReader(path: Path, length: Long, bytes: OrcBytes) 
   }
 
   /** ORC's reader finds the encrypted statistics of stripes by adding up the lengths of those before. */
-  private def requireStatistics(encryption: Option[OrcEncryption], postScript: PostScript): Unit = {
+  private def requireStatistics(encryption: Option[OrcEncryption], postScript: CheckedPostScript): Unit = {
     val lengths = encryption.fold(Seq.empty[Long])(_.variants.flatMap(_.statisticsBytes))
     val room = postScript.encryptedBytes.toLong
     Damage.require(
@@ -106,6 +122,10 @@ private[tail] object TailReader {
 
   def read(path: Path, length: Long, bytes: OrcBytes): OrcTail =
     Damage.of(path.toString)(if (length == 0) empty(path) else new TailReader(path, length, bytes).read())
+
+  /** @param length more than 0 */
+  def end(path: Path, length: Long, bytes: OrcBytes): OrcEnd =
+    Damage.of(path.toString)(new TailReader(path, length, bytes).end())
 
   /** Hive writes such files for tables without rows, and ORC's reader accepts them. */
   private def empty(path: Path) = new OrcTail(
@@ -127,31 +147,32 @@ private[tail] object TailReader {
 /**
  * The last structure of a file, with the lengths of those before it: each has room in the file.
  *
+ * @param message as it was parsed
  * @param ownBytes its length, with the byte that states it
  */
-private final class PostScript(found: OrcProto.PostScript, val ownBytes: Int, fileLength: Long) {
-  import PostScript._
+private final class CheckedPostScript(val message: OrcProto.PostScript, val ownBytes: Int, fileLength: Long) {
+  import CheckedPostScript._
 
   Damage.require(
-    !found.hasMagic || found.getMagicBytes.toByteArray.sameElements(OrcStripe.Magic),
+    !message.hasMagic || message.getMagicBytes.toByteArray.sameElements(OrcStripe.Magic),
     "its postscript has another magic than ORC"
   )
   requireRoom()
 
-  val footerBytes: Int = found.getFooterLength.toInt
+  val footerBytes: Int = message.getFooterLength.toInt
 
   /** The statistics of stripes, which are before the footer. */
-  val metadataBytes: Int = found.getMetadataLength.toInt
+  val metadataBytes: Int = message.getMetadataLength.toInt
 
   /** The encrypted statistics of stripes, which are before those. */
-  val encryptedBytes: Int = found.getStripeStatisticsLength.toInt
+  val encryptedBytes: Int = message.getStripeStatisticsLength.toInt
 
   val compression: OrcCompression = {
-    OrcMessages.unknownValue(found, OrcProto.PostScript.COMPRESSION_FIELD_NUMBER).foreach { number =>
+    OrcMessages.unknownValue(message, OrcProto.PostScript.COMPRESSION_FIELD_NUMBER).foreach { number =>
       throw Damage.unknown(s"it is compressed by an unknown method, number $number")
     }
-    val kind = found.getCompression.name
-    val block = if (found.hasCompressionBlockSize) found.getCompressionBlockSize else DefaultBlockBytes
+    val kind = message.getCompression.name
+    val block = if (message.hasCompressionBlockSize) message.getCompressionBlockSize else DefaultBlockBytes
     if (kind == OrcCompression.None) OrcCompression(kind, 0)
     else {
       Damage.require(
@@ -164,7 +185,7 @@ private final class PostScript(found: OrcProto.PostScript, val ownBytes: Int, fi
 
   /** Of the format: 0.11, 0.12. */
   val version: String = {
-    val numbers = found.getVersionList.asScala.map(_.toInt).toList
+    val numbers = message.getVersionList.asScala.map(_.toInt).toList
     Versions.getOrElse(
       numbers,
       throw Damage.unknown(s"the version of its format is ${numbers.mkString(".")}")
@@ -175,14 +196,14 @@ private final class PostScript(found: OrcProto.PostScript, val ownBytes: Int, fi
   def tailBytes: Int = ownBytes + footerBytes + metadataBytes + encryptedBytes
 
   private def requireRoom(): Unit = {
-    val footer = found.getFooterLength
+    val footer = message.getFooterLength
     Damage.require(
       footer <= OrcLimits.FooterBytes,
       s"the length of its footer is $footer bytes; with this heap size at most ${OrcLimits.FooterBytes} are parsed"
     )
     val left = fileLength - ownBytes - OrcStripe.Magic.length
     val most = left.max(0).min(OrcLimits.TailBytes.toLong)
-    val lengths = Seq(footer, found.getMetadataLength, found.getStripeStatisticsLength)
+    val lengths = Seq(footer, message.getMetadataLength, message.getStripeStatisticsLength)
     // Each by itself first, so that the sum cannot overflow.
     Damage.require(
       lengths.forall(_ <= most) && lengths.sum <= most,
@@ -192,7 +213,7 @@ private final class PostScript(found: OrcProto.PostScript, val ownBytes: Int, fi
   }
 }
 
-private object PostScript {
+private object CheckedPostScript {
   private val DefaultBlockBytes = 256L * 1024
 
   /** Those that ORC's reader reads. A file without a version is of the first. */

@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.hadoop.hive.common.`type`.HiveDecimal
 import org.apache.hadoop.hive.ql.exec.vector._
 import org.apache.orc._
+import org.apache.orc.impl.KeyProvider
 
 /** Files that ORC's own library writes and reads, with keys in memory. */
 object OrcFiles {
@@ -77,7 +78,7 @@ object OrcFiles {
     path
   }
 
-  def reader(path: Path, keys: InMemoryKeystore): Reader =
+  def reader(path: Path, keys: KeyProvider): Reader =
     OrcFile.createReader(path, OrcFile.readerOptions(conf).setKeyProvider(keys))
 
   def length(path: Path): Long = Files.size(local(path))

@@ -3,15 +3,16 @@ package io.pmeparquet.orc.tail
 import java.io.ByteArrayOutputStream
 
 import org.apache.hadoop.fs.Path
+import org.apache.orc.impl.KeyProvider
 import org.apache.orc.OrcProto
 
 /**
  * A file whose tail an attacker rewrites: the structures are those of the file, changed, and stored without compression
  * in chunks of the file's block size.
  */
-final class Rewritten(path: Path) {
+final class Rewritten(path: Path, provider: KeyProvider = OrcFiles.keys()) {
   private val original = OrcFiles.bytes(path)
-  private val tail = OrcFiles.reader(path, OrcFiles.keys()).getFileTail
+  private val tail = OrcFiles.reader(path, provider).getFileTail
   private val compressed = tail.getPostscript.getCompression != OrcProto.CompressionKind.NONE
   private val block = tail.getPostscript.getCompressionBlockSize.toInt
 

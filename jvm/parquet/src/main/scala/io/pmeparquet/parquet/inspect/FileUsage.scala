@@ -105,7 +105,7 @@ final class FileUsage(scope: ReadScope) extends Serializable {
           val isExternal = wrapped.isInstanceOf[KeyMetadata.External]
           new FileKeys(version.path, conf, scope)
             .materialOf(metadata, None)
-            .fold(unknown)(KeyUses.described(unknown, _, isExternal))
+            .fold(unknown)(KeyUse.described(unknown, _, isExternal))
       }
     }
   }
@@ -147,6 +147,34 @@ object KeyUse {
   val Column = "column"
   val Plaintext = "plaintext"
   val PlaintextColumn = "plaintext column"
+
+  private val VaultVersion = "vault:v(\\d{1,9}):.*".r
+
+  /** With what key material says of the key. */
+  private[pmeparquet] def described(use: KeyUse, material: KeyMaterial, isExternal: Boolean): KeyUse =
+    use.copy(
+      masterKeyId = Some(material.masterKeyId),
+      version = versionOf(material.wrappedKey.wrapped),
+      wrapping = Some(if (material.kek.isDefined) "double" else "single"),
+      material = Some(if (isExternal) FileRotation.External else FileRotation.Internal),
+      dataKeyBits = bitsOf(material.wrappedDek),
+      kekBits = material.kek.flatMap(kek => bitsOf(kek.wrapped))
+    )
+
+  private def versionOf(wrapped: String): Option[Int] = wrapped match {
+    case VaultVersion(number) => Some(number.toInt)
+    case _ => None
+  }
+
+  /**
+   * The length of a key that `KeyToolkit.encryptKeyLocally` wrapped: base64 of nonce, key and tag. What a KMS wraps itself
+   * does not reveal it.
+   */
+  private def bitsOf(wrapped: String): Option[Int] =
+    try {
+      val bytes = Base64.getDecoder.decode(wrapped).length - ModuleFrame.NonceBytes - ModuleFrame.TagBytes
+      AesKey.AllowedBits.find(_ == bytes * java.lang.Byte.SIZE)
+    } catch { case _: IllegalArgumentException => None }
 }
 
 /**
@@ -172,7 +200,7 @@ private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
   def all: Seq[KeyUse] = file.keys.map { key =>
     val kind = if (key.column.isEmpty) Footer else Column
     val unknown = KeyUse(kind = kind, rows = Some(groups.map(_.getNum_rows).sum))
-    val one = KeyUses.described(unknown, key.material, key.isExternal)
+    val one = KeyUse.described(unknown, key.material, key.isExternal)
     if (key.column.isEmpty) ofFooter(one) else ofColumns(one, key)
   }
 
@@ -196,33 +224,4 @@ private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
     try known.copy(bytes = Some(own.map(file.chunkBytes(_, counters)).sum))
     catch { case failed: PmeException => known.copy(problem = Some(failed.condition.name)) }
   }
-}
-
-private object KeyUses {
-  private val VaultVersion = "vault:v(\\d{1,9}):.*".r
-
-  def described(use: KeyUse, material: KeyMaterial, isExternal: Boolean): KeyUse =
-    use.copy(
-      masterKeyId = Some(material.masterKeyId),
-      version = versionOf(material.wrappedKey.wrapped),
-      wrapping = Some(if (material.kek.isDefined) "double" else "single"),
-      material = Some(if (isExternal) FileRotation.External else FileRotation.Internal),
-      dataKeyBits = bitsOf(material.wrappedDek),
-      kekBits = material.kek.flatMap(kek => bitsOf(kek.wrapped))
-    )
-
-  private def versionOf(wrapped: String): Option[Int] = wrapped match {
-    case VaultVersion(number) => Some(number.toInt)
-    case _ => None
-  }
-
-  /**
-   * The length of a key that `KeyToolkit.encryptKeyLocally` wrapped: base64 of nonce, key and tag. What a KMS wraps itself
-   * does not reveal it.
-   */
-  private def bitsOf(wrapped: String): Option[Int] =
-    try {
-      val bytes = Base64.getDecoder.decode(wrapped).length - ModuleFrame.NonceBytes - ModuleFrame.TagBytes
-      AesKey.AllowedBits.find(_ == bytes * java.lang.Byte.SIZE)
-    } catch { case _: IllegalArgumentException => None }
 }

@@ -7,12 +7,15 @@ import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 /**
  * The KMS of a rotation. Executors reach it through the driver. ''Driver only.''
  *
- * @param scope the scope with which executors open files, and so prove which keys are the files'
+ * @param scope the scope with which executors open Parquet files, and so prove which keys are the files'
+ * @param source what unwraps keys, for a scope of another format
+ * @param route how executors reach the driver
  */
 final class RotationKeys private (
     val scope: ReadScope,
     kms: RotationKms,
-    source: KmsSource,
+    private[pmeparquet] val source: KmsSource,
+    private[pmeparquet] val route: KeyRoute,
     rewrapping: Rewrapping
 ) {
   import Rewrapping.Answer
@@ -47,6 +50,6 @@ object RotationKeys {
     // A rotation reads no pages, so it does not matter whether they are authenticated, nor which columns they belong
     // to.
     val opening = settings.copy(acceptCtr = true, allowPlaintextFiles = true, columns = None)
-    new RotationKeys(Scopes.unshared(source, route, opening), kms, source, new Rewrapping(kms, source))
+    new RotationKeys(Scopes.unshared(source, route, opening), kms, source, route, new Rewrapping(kms, source))
   }
 }

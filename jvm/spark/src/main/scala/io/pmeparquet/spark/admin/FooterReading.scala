@@ -6,7 +6,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.keys.{Kms, NoKms}
 import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.inspect.{FileUsage, FileUse}
@@ -63,12 +62,7 @@ private[spark] object FooterReading {
   private val AtOnce = 1000
 
   private def useOf(usage: FileUsage, file: ListedFile, conf: Configuration): FileUse =
-    try usage.of(file, conf)
-    catch {
-      case failed: PmeException if failed.condition == Condition.DamagedFile =>
-        val path = new Path(file.path)
-        if (OrcUsage.isOrc(path, conf)) OrcUsage.of(path, file.length, conf) else throw failed
-    }
+    ByFormat(file, conf)(usage.of(file, conf))(OrcUsage.of(new Path(file.path), file.length, conf))
 }
 
 /**

@@ -9,7 +9,16 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.keys.WrappedKey
-import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, RotatedFooter, RotationKeys, RotationMark}
+import io.pmeparquet.orc.keys.OrcScopes
+import io.pmeparquet.orc.OrcRotation
+import io.pmeparquet.parquet.rotation.{
+  FileNeeds,
+  FileRotation,
+  ParquetRotation,
+  RotatedFooter,
+  RotationKeys,
+  RotationMark
+}
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ProgressStep, TableFiles}
 import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
@@ -66,7 +75,7 @@ object Rotation {
   }
 }
 
-/** One rotation. ''Driver only'': only [[FileRotation]] goes to executors. */
+/** One rotation. ''Driver only'': only [[TableRotation]] goes to executors. */
 private final class RotationJob(
     session: SparkSession,
     options: Map[String, String],
@@ -88,11 +97,13 @@ private final class RotationJob(
     val masterKeys = settings.masterKeys.map { names =>
       if (after.isDefined) names.values.map(name => name -> name).toMap ++ names else names
     }
-    new FileRotation(
-      keys.scope,
+    val external = settings.keyMaterial.map(_ == FileRotation.External)
+    val instances = (before.instanceId -> before.instanceUrl, target.instanceId -> target.instanceUrl)
+    val ofOrc = OrcScopes.forRotation(keys.source, keys.route, keys.scope.settings.kekLifetimeMillis)
+    new TableRotation(
       masterKeys,
-      settings.keyMaterial.map(_ == FileRotation.External),
-      (before.instanceId -> before.instanceUrl, target.instanceId -> target.instanceUrl)
+      new ParquetRotation(keys.scope, masterKeys, external, instances),
+      new OrcRotation(ofOrc, masterKeys, external.contains(true))
     )
   }
 
@@ -234,10 +245,10 @@ private final class RotationJob(
    */
   private def prepare(files: Seq[ListedFile]): Unit = {
     val looking = rotation
-    val footers = found(FileJob.each(session, conf, files)((file, conf) => looking.footerKey(file, conf)))
+    val footers = found(FileJob.each(session, conf, files)((file, conf) => looking.firstKeys(file, conf)))
     if (footers.size > 1) {
       keys.prepare(footers)
-      keys.prepare(found(FileJob.each(session, conf, files)((file, conf) => looking.columnKeys(file, conf))))
+      keys.prepare(found(FileJob.each(session, conf, files)((file, conf) => looking.furtherKeys(file, conf))))
     }
   }
 

@@ -14,7 +14,7 @@ import io.pmeparquet.parquet.storage.MaterialFiles
 import io.pmeparquet.parquet.WrittenFilesSuite
 
 /** Rotation of single files, with a KMS in this process. */
-class FileRotationSuite extends WrittenFilesSuite {
+class ParquetRotationSuite extends WrittenFilesSuite {
   private val names = Map("f" -> "g", "n" -> "o")
   private val before = kms("f", "n")
   private val after = kms("g", "o")
@@ -29,7 +29,7 @@ class FileRotationSuite extends WrittenFilesSuite {
     val source = StaticKms.parse(secret("f", "n", "g", "o"))
     val rotationKeys = RotationKeys.open(source, None, Settings.forRead(values()), Here)
     val instance = source.instanceId -> source.instanceUrl
-    val rotation = new FileRotation(rotationKeys.scope, Some(names), None, instance -> instance)
+    val rotation = new ParquetRotation(rotationKeys.scope, Some(names), None, instance -> instance)
     rotation.look(listed(file), conf) match {
       case needs: FileNeeds.Keys =>
         val wanted = needs.keys.flatMap(key => rotation.target(key.masterKeyId).map(key -> _))

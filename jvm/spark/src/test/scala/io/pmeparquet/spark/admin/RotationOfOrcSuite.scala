@@ -1,0 +1,151 @@
+package io.pmeparquet.spark.admin
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path}
+import java.nio.file.attribute.FileTime
+
+import org.apache.spark.sql.DataFrame
+
+import io.pmeparquet.spark.AlteredFile.bytes
+import io.pmeparquet.Condition.{BadOption, DamagedFile, KeyNotFound, Unsupported}
+
+/** Rotation of ORC tables by the same job as Parquet's, under a KMS that only wraps, and under one that gives keys out. */
+class RotationOfOrcSuite extends WatchedTableSuite {
+  private val columns = Map("columnKeys" -> "pii: ssn; pay: salary")
+  private val masters = Seq("pay", "pii")
+  private val all = RotationSettings(masterKeys = Some(masters.map(name => name -> s"$name-2").toMap))
+  private def to(names: (String, String)*) = RotationSettings(masterKeys = Some(names.toMap))
+
+  private def writeOrc(options: Map[String, String] = watched): Seq[Path] = {
+    people.repartition(2).write.format("pme-orc").options(options ++ columns).save(target)
+    allFiles().filter(_.getFileName.toString.endsWith(".orc"))
+  }
+
+  private def loadOrc(options: Map[String, String] = watched): DataFrame =
+    spark.read.format("pme-orc").options(options).load(target)
+
+  private def readOrcWithout(lacking: Seq[String]): Unit = {
+    WatchedKms.lacks = lacking.toSet
+    try assertEquals(rows(loadOrc()), rows(people))
+    finally WatchedKms.lacks = Set.empty
+  }
+
+  private def rotate(
+      settings: RotationSettings = all,
+      options: Map[String, String] = watched
+  ): Seq[FileReport] =
+    Rotation.reports(spark, target, options, settings)
+
+  private def counts(reports: Seq[FileReport]): Map[String, Int] =
+    reports.groupBy(_.status).map { case (status, some) => status -> some.size }
+
+  test("all keys get new master keys, and nothing of the old wrapped keys is left") {
+    writeOrc()
+    val wrapped = WatchedKms.wrapped.toList
+    WatchedKms.calls.clear()
+    val done = rotate()
+    assertEquals(counts(done), Map("rotated" -> 2))
+    assertEquals(done.map(_.masterKeys).distinct, Seq(Seq("pay-2", "pii-2")))
+    assertEquals(
+      done.map(one => (one.rewrapped, one.left, one.material)).distinct,
+      Seq((2, Nil, Some("internal")))
+    )
+    assertEquals(WatchedKms.count("wrap"), Map("pay-2" -> 1, "pii-2" -> 1))
+    assertEquals(left(wrapped), Nil)
+    readOrcWithout(masters)
+    WatchedKms.lacks = Set("pii-2")
+    refused(KeyNotFound, "pii-2")(loadOrc().collect())
+    assertEquals(rows(loadOrc().select("id", "salary")), rows(people.select("id", "salary")))
+  }
+
+  test("a dry run and key usage say what a rotation does") {
+    writeOrc()
+    def used() = KeyUsage.found(spark, target, watched).map { found =>
+      (found.one.masterKeyId, found.one.wrapping, found.files, found.distinct(_.columns))
+    }
+    val before = Seq(
+      (None, None, 2L, Seq("id")),
+      (Some("pay"), Some("double"), 2L, Seq("salary")),
+      (Some("pii"), Some("double"), 2L, Seq("ssn"))
+    )
+    assertEquals(used(), before)
+    untouched()(assertEquals(counts(rotate(to("pii" -> "pii-2").copy(dryRun = true))), Map("rotated" -> 2)))
+    val done = rotate(to("pii" -> "pii-2"))
+    assertEquals(done.map(_.left).distinct, Seq(Seq("pay")))
+    assertEquals(used().map(_._1), Seq(None, Some("pay"), Some("pii-2")))
+    readOrcWithout(Seq("pii"))
+  }
+
+  test("a rotation that stopped continues, and a misspelt name is distinguished from finished work") {
+    val first = writeOrc().head
+    Rotation.reports(spark, first.toString, watched, all)
+    val leftover = Files.write(directory.resolve("table/.pme-rotation-1"), bytes("half a file"))
+    assertEquals(counts(rotate()), Map("unchanged" -> 1, "rotated" -> 1))
+    assert(!Files.exists(leftover))
+    untouched()(assertEquals(counts(rotate()), Map("unchanged" -> 2)))
+    untouched()(refused(BadOption, "'pi'", "pay-2, pii-2")(rotate(to("pi" -> "pii-2"))))
+    readOrcWithout(masters)
+  }
+
+  test("a rotation with another aim is refused while the mark of one is there") {
+    writeOrc()
+    val mark = Files.createFile(directory.resolve("table/.pme-rotating-0123456789abcdef"))
+    untouched()(refused(Unsupported, mark.getFileName.toString)(rotate()))
+  }
+
+  test("a new master key that cannot wrap is one failure, and no file changes") {
+    writeOrc()
+    WatchedKms.lacks = Set("pii-2")
+    untouched()(refused(KeyNotFound, "pii-2")(rotate()))
+  }
+
+  test("a file that was written again meanwhile does not change") {
+    val victim = writeOrc().head
+    val before = Files.readAllBytes(victim).toSeq
+    WatchedKms.meanwhile =
+      call => if (call.startsWith("wrap")) Files.setLastModifiedTime(victim, FileTime.fromMillis(0))
+    val done = rotate()
+    assertEquals(counts(done), Map("failed" -> 1, "rotated" -> 1))
+    assertEquals(done.flatMap(_.condition), Seq(Unsupported.name))
+    assertEquals(Files.readAllBytes(victim).toSeq, before)
+    WatchedKms.meanwhile = _ => ()
+    assertEquals(counts(rotate()), Map("rotated" -> 1, "unchanged" -> 1))
+    readOrcWithout(masters)
+  }
+
+  test("files of both formats in one directory are rotated together, and damaged ones reported") {
+    writeOrc()
+    write(people.coalesce(1), watched ++ protection, s"$target/more")
+    Files.write(directory.resolve("table/bent.orc"), "ORC and no more".getBytes(UTF_8))
+    people.coalesce(1).write.orc(s"$target/plain")
+    val done = rotate(RotationSettings(masterKeys = Some(renewed)))
+    assertEquals(counts(done), Map("rotated" -> 3, "failed" -> 1, "skipped" -> 1))
+    assertEquals(done.flatMap(_.condition), Seq(DamagedFile.name))
+    assertEquals(done.filter(_.status == "failed").map(_.file).filter(_.endsWith("bent.orc")).size, 1)
+  }
+
+  test("local keys under master keys that a KMS gives out are refused, with what to do") {
+    val keys = holding("pii", "pay", "pii-2", "pay-2")
+    writeOrc(keys)
+    for (settings <- Seq(all, RotationSettings(), all.copy(dryRun = true), to("pii" -> "pii-2"))) {
+      val done = untouched()(rotate(settings, keys))
+      assertEquals(counts(done), Map("failed" -> 2))
+      assertEquals(done.flatMap(_.condition).distinct, Seq(Unsupported.name))
+      assert(done.flatMap(_.message).forall(_.contains("write it again")), done.toString)
+    }
+    untouched()(refused(BadOption, "'nope'", "pay, pii")(rotate(to("nope" -> "pii-2"), keys)))
+  }
+
+  test("key material beside ORC files is refused") {
+    writeOrc()
+    val done = untouched()(rotate(all.copy(keyMaterial = Some("external"))))
+    assertEquals(done.flatMap(_.condition), Seq.fill(2)(Unsupported.name))
+  }
+
+  test("keys move to another KMS") {
+    writeOrc()
+    val elsewhere = Map("parquet.encryption.kms.instance.id" -> "elsewhere")
+    assertEquals(counts(rotate(RotationSettings(newKms = Some(watched ++ elsewhere)))), Map("rotated" -> 2))
+    assertEquals(rows(loadOrc(watched ++ elsewhere)), rows(people))
+  }
+}
