@@ -62,6 +62,7 @@ final class OrcAdmission(
   private def admitted(file: OpenedOrc, start: Long, length: Long, conf: Configuration): Seq[Refused] = {
     OrcProviders.prepare(scope, conf)
     val path = file.path
+    AcidFiles.refuse(file.tail)
     requirePolicy(file.tail, path.toString)
     file.checkStripes(start, length)
     refused(file.tail, path.toString)

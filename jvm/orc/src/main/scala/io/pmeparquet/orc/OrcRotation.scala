@@ -114,6 +114,7 @@ final class OrcRotation(
     }
 
     def requireRotatable(): Unit = {
+      AcidFiles.refuse(end.tail)
       end.unknownPart.foreach { part =>
         throw PmeErrors.unknownPart(
           file,

@@ -62,7 +62,10 @@ private[spark] object FooterReading {
   private val AtOnce = 1000
 
   private def useOf(usage: FileUsage, file: ListedFile, conf: Configuration): FileUse =
-    ByFormat(file, conf)(usage.of(file, conf))(OrcUsage.of(new Path(file.path), file.length, conf))
+    {
+      val path = new Path(file.path)
+      ByFormat(path, conf)(usage.of(file, conf))(OrcUsage.of(path, file.length, conf))
+    }
 }
 
 /**

@@ -266,7 +266,9 @@ private final class CopyTask(
         .map { file =>
           val source = StagedTable.within(from, file.path)
           val staged = table.place(directory, file.path, conf)
-          val copied = rekey.write(source, staged, StagedTable.within(table.target, file.path))
+          val copied = ByFormat.onlyParquet(source, readConf.value.value) {
+            rekey.write(source, staged, StagedTable.within(table.target, file.path))
+          }
           step.count(1, file.length)
           copied
         }
@@ -282,7 +284,10 @@ private final class LeavesTask(conf: Broadcast[SerializableConfiguration], read:
     with Serializable {
 
   override def apply(files: Iterator[String]): Iterator[Seq[LeafColumn]] = PmeSparkException.translated {
-    val leaves = files.map(file => FileRewrite.leaves(read, conf.value.value, StagedTable.within(from, file)))
+    val leaves = files.map { file =>
+      val source = StagedTable.within(from, file)
+      ByFormat.onlyParquet(source, conf.value.value)(FileRewrite.leaves(read, conf.value.value, source))
+    }
     // A list, because this crosses the wire: Scala 2.12 makes a lazy stream for a sequence.
     Iterator(leaves.flatten.toList.distinct)
   }

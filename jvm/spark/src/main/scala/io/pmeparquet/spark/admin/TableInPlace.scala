@@ -100,7 +100,8 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
   private def lookAt(files: Seq[ListedFile], read: ReadScope) = {
     val looked = FileJob.each(session, conf, files) { (file, conf) =>
       // A list, because this crosses the wire: Scala 2.12 makes a lazy stream for a sequence.
-      FileRewrite.leaves(read, conf, new Path(file.path)).toList
+      val path = new Path(file.path)
+      ByFormat.onlyParquet(path, conf)(FileRewrite.leaves(read, conf, path).toList)
     }
     val columns = looked.collect { case (file, Right(leaves)) => file -> leaves }
     val unreadable: Seq[Done] = looked.collect { case (file, Left(failure)) => file -> Left(failure) }

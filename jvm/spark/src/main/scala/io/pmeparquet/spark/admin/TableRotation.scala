@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.{Condition, PmeErrors, PmeException}
 import io.pmeparquet.keys.WrappedKey
 import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.rotation.{FileNeeds, FileRotation, RotatedFooter}
@@ -17,30 +17,34 @@ private[admin] final class TableRotation(
 ) extends FileRotation {
 
   override def firstKeys(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
-    ByFormat(file, conf)(parquet.firstKeys(file, conf))(orc.firstKeys(file, conf))
+    ByFormat(new Path(file.path), conf)(parquet.firstKeys(file, conf))(orc.firstKeys(file, conf))
 
   override def furtherKeys(file: ListedFile, conf: Configuration): Seq[WrappedKey] =
-    ByFormat(file, conf)(parquet.furtherKeys(file, conf))(orc.furtherKeys(file, conf))
+    ByFormat(new Path(file.path), conf)(parquet.furtherKeys(file, conf))(orc.furtherKeys(file, conf))
 
   override def look(file: ListedFile, conf: Configuration): FileNeeds =
-    ByFormat(file, conf)(parquet.look(file, conf))(orc.look(file, conf))
+    ByFormat(new Path(file.path), conf)(parquet.look(file, conf))(orc.look(file, conf))
 
   override def change(
       file: ListedFile,
       changes: Map[WrappedKey, WrappedKey],
       conf: Configuration
   ): Option[RotatedFooter] =
-    ByFormat(file, conf)(parquet.change(file, changes, conf))(orc.change(file, changes, conf))
+    ByFormat(new Path(file.path), conf)(parquet.change(file, changes, conf))(orc.change(file, changes, conf))
 }
 
 /** Does with a file what its format asks for, as its content says. */
 private[admin] object ByFormat {
 
   /** @param orc for what is no Parquet file, and begins as ORC files do */
-  def apply[A](file: ListedFile, conf: Configuration)(parquet: => A)(orc: => A): A =
+  def apply[A](file: Path, conf: Configuration)(parquet: => A)(orc: => A): A =
     try parquet
     catch {
       case failed: PmeException if failed.condition == Condition.DamagedFile =>
-        if (OrcUsage.isOrc(new Path(file.path), conf)) orc else throw failed
+        if (OrcUsage.isOrc(file, conf)) orc else throw failed
     }
+
+  /** For what moves pages as they are stored. */
+  def onlyParquet[A](file: Path, conf: Configuration)(parquet: => A): A =
+    apply(file, conf)(parquet)(throw PmeErrors.orcNotCopied(file.toString))
 }

@@ -4,6 +4,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 
+import scala.collection.JavaConverters._
+
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.spark.AlteredFile.bytes
@@ -140,6 +142,45 @@ class RotationOfOrcSuite extends WatchedTableSuite {
     writeOrc()
     val done = untouched()(rotate(all.copy(keyMaterial = Some("external"))))
     assertEquals(done.flatMap(_.condition), Seq.fill(2)(Unsupported.name))
+  }
+
+  test("copies and encryption in place refuse ORC files by name") {
+    writeOrc()
+    val write = (watched ++ columns + ("footerKey" -> "footer")).asJava
+    val to = directory.resolve("copy").toString
+    untouched() {
+      refused(Unsupported, "pme-orc")(TableCopies.rekey(spark, target, to, watched.asJava, write))
+      refused(Unsupported, "pme-orc")(TableCopies.encrypt(spark, target, to, watched.asJava, write))
+      refused(Unsupported, "pme-orc")(TableCopies.decrypt(spark, target, to, watched.asJava, true))
+      val failed = TableCopies.encryptInPlace(spark, target, Map.empty[String, String].asJava, write).failed
+      assertEquals(failed.asScala.map(_.condition).toSeq, Seq.fill(2)(Unsupported.name))
+    }
+    assert(!Files.exists(directory.resolve("copy")))
+  }
+
+  test("files of a transactional table of Hive are refused by reads and rotation") {
+    val written = writeOrc().head
+    val places = Seq(
+      "base_0000002" -> "000000_0",
+      "delta_0000001_0000001_0000" -> "bucket_00000",
+      "delete_delta_0000001_0000001_0000" -> "bucket_00000_0",
+      "base_0000002_v0000009" -> "bucket_00001"
+    )
+    for ((place, name) <- places) {
+      val file = directory.resolve(s"acid/$place/$name")
+      Files.createDirectories(file.getParent)
+      Files.copy(written, file)
+      refused(Unsupported, "ACID", name)(
+        spark.read.format("pme-orc").options(watched).load(file.getParent.toString).collect()
+      )
+      val done = Rotation.reports(spark, file.getParent.toString, watched, all)
+      assertEquals(done.flatMap(_.condition), Seq(Unsupported.name))
+    }
+    // A directory of another writer that has such a name.
+    val other = directory.resolve("base_2026")
+    Files.createDirectories(other)
+    Files.copy(written, other.resolve(written.getFileName))
+    assert(spark.read.format("pme-orc").options(watched).load(other.toString).count() > 0)
   }
 
   test("keys move to another KMS") {

@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.types.StructType
 
+import io.pmeparquet.orc.AcidFiles
 import io.pmeparquet.orc.keys.{OrcKeyName, OrcScope}
 import io.pmeparquet.orc.tail.{OpenedOrc, OrcTail, OrcType}
 import io.pmeparquet.orc.OrcAdmission
@@ -81,9 +82,6 @@ private[migration] final class OrcFileCheck(
 /** What ORC files can have and a migration does not carry over, by name. */
 private[migration] object OrcFileCheck {
 
-  private val AcidColumns =
-    Seq("operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row")
-
   /** What ORC takes for no name, where Spark looks at the beginning only. */
   private val NoName = "_col[0-9]+".r
 
@@ -96,9 +94,7 @@ private[migration] object OrcFileCheck {
     val root = tail.types.head
     if (root.kind != "STRUCT")
       throw refused(tail, s"its rows are of type ${root.kind}, and not of columns", "Leave it out.")
-    if (root.fieldNames.map(_.toLowerCase(Locale.ROOT)) == AcidColumns.map(_.toLowerCase(Locale.ROOT)))
-      throw OrcSource.acid(tail.file)
-    if (tail.userMetadata.keys.exists(_.startsWith("hive.acid"))) throw OrcSource.acid(tail.file)
+    if (AcidFiles.isOne(tail)) throw OrcSource.acid(tail.file)
     if (root.fieldNames.isEmpty && tail.rows > 0)
       throw refused(
         tail,

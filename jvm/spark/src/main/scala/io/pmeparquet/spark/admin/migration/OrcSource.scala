@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.orc.AcidFiles
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.job.TableFiles
@@ -63,7 +64,6 @@ private[migration] final case class OrcSource(
 }
 
 private[migration] object OrcSource {
-  private val AcidDirectory = "(delete_delta|delta|base)_[0-9]+(_[0-9]+)*(_v[0-9]+)?".r
   private val Positions = OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute
   private val PositionLevels = OrcConf.FORCE_POSITIONAL_EVOLUTION_LEVEL.getAttribute
 
@@ -209,7 +209,7 @@ private[migration] object OrcSource {
       val parent = new Path(file.path).getParent.toUri.getPath + "/"
       val within = parent.stripPrefix(above).stripSuffix("/")
       val directories = if (within.isEmpty) Nil else within.split('/').toSeq
-      if (directories.exists(isAcidDirectory) || isAcidDirectory(directory.getName))
+      if ((directories :+ directory.getName).exists(AcidFiles.isDirectory))
         throw acid(file.path)
       // Spark does not read such files, or takes them for another table.
       if (!directories.forall(_.indexOf('=') > 0)) throw misplaced(file.path)
@@ -231,9 +231,6 @@ private[migration] object OrcSource {
         "Write the table again with the tools of its table format."
       )
     }
-
-  /** Whether Hive names directories of transactions like this. */
-  private def isAcidDirectory(name: String): Boolean = AcidDirectory.pattern.matcher(name).matches()
 
   def acid(where: String): PmeException = PmeErrors.notMigrated(
     where,
