@@ -106,7 +106,9 @@ object PmeErrors extends DeclaredErrors {
     )
 
   def damaged(file: String, why: String, cause: Throwable = null): PmeException =
-    if (UnfinishedFile.is(file)) unfinishedCopy(file, cause) else fileDamaged(file, why, cause)
+    if (UnfinishedFile.is(file)) unfinishedCopy(file, cause)
+    else if (UnfinishedFile.isOfCompaction(file)) unfinishedCompaction(file, cause)
+    else fileDamaged(file, why, cause)
 
   /** @param why in parquet-java's words */
   def notWritten(where: String, why: String, cause: Throwable): PmeException = {

@@ -15,8 +15,9 @@ import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.PmeCryptoFactory
-import io.pmeparquet.spark.admin.{LoggedFiles, TableFunctions}
 import io.pmeparquet.spark.admin.job.{FileFailure, Progress}
+import io.pmeparquet.spark.admin.sql.TableFunctions
+import io.pmeparquet.spark.admin.LoggedFiles
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}

@@ -9,7 +9,7 @@ import org.apache.spark.SparkEnv
 
 import io.pmeparquet.delta.DeltaEncryption
 import io.pmeparquet.delta.DeltaRules
-import io.pmeparquet.spark.admin.TableFunctions
+import io.pmeparquet.spark.admin.sql.TableFunctions
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.rules.{
   HiveTables,

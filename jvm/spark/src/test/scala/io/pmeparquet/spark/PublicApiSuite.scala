@@ -9,10 +9,10 @@ import scala.collection.JavaConverters._
 import scala.reflect.runtime.universe._
 
 import munit.FunSuite
-import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.{Literal, NamedArgumentExpression}
 
 import io.pmeparquet.delta.DeltaEncryption
-import io.pmeparquet.spark.admin.TableFunctions
+import io.pmeparquet.spark.admin.sql.TableFunctions
 
 /**
  * Compares classes that users name, implement, catch or call with `api/scala.txt`. Its headings are what is public;
@@ -48,7 +48,11 @@ class PublicApiSuite extends FunSuite {
 
   test("api/sql.txt says which functions SQL has, and their columns") {
     val functions = TableFunctions.ofExtension(DeltaEncryption.functions).map { case (name, info, builder) =>
-      val arguments = if (info.getUsage.contains("(path")) Seq(Literal("path")) else Nil
+      val names = info.getUsage.takeWhile(_ != ')').split("[(,]").tail.map(_.trim)
+      // A copy in place of no target is another call.
+      val needed =
+        names.filter(one => !one.contains("=>") || one.startsWith("target =>")).map(_.takeWhile(_ != ' '))
+      val arguments = needed.toSeq.map(name => NamedArgumentExpression(name, Literal(name)))
       val columns = builder(arguments).output.map { column =>
         s"  ${column.name}: ${column.dataType.sql.toLowerCase}${if (column.nullable) "" else " not null"}"
       }

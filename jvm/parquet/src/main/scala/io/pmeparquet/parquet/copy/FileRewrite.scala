@@ -92,8 +92,14 @@ object FileRewrite {
   def leaves(from: ReadScope, conf: Configuration, source: Path): Seq[LeafColumn] =
     SchemaColumns.leaves(open(from, conf, source)._1.schema)
 
-  private def open(from: ReadScope, conf: Configuration, source: Path) = {
-    val version = FileVersion.of(source, conf)
+  private[copy] def open(from: ReadScope, conf: Configuration, source: Path): (OpenFile, CarriedFields) =
+    open(from, conf, FileVersion.of(source, conf))
+
+  private[copy] def open(
+      from: ReadScope,
+      conf: Configuration,
+      version: FileVersion
+  ): (OpenFile, CarriedFields) = {
     val carried = CarriedFields.of(from, version, conf)
     val file = OpenFiles(from, version, conf, from.counters)
     carried.requireOf(file)

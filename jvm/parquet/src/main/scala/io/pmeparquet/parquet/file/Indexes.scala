@@ -143,7 +143,7 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
           .orNull
     }
 
-  def hasFilter(chunk: Chunk): Boolean = chunk.meta.getBloomFilterOffset > 0
+  def hasFilter(chunk: Chunk): Boolean = Indexes.hasFilter(chunk)
 
   /** The header of a chunk's Bloom filter and its bits, as stored but decrypted. */
   def filterContent(chunk: Chunk): (Array[Byte], Array[Byte]) = {
@@ -194,7 +194,8 @@ private[parquet] final class Indexes(file: OpenFile, bytes: FileBytes, counters:
     }
 }
 
-private object Indexes {
+private[parquet] object Indexes {
+  def hasFilter(chunk: Chunk): Boolean = chunk.meta.getBloomFilterOffset > 0
 
   /** A Bloom filter's header takes about twenty bytes, and its module about fifty. */
   val FilterHeaderBytes = 256

@@ -44,6 +44,9 @@ private[parquet] final class OpenFile private[file] (
   /** The master key of the footer's key; none if the file is not encrypted. */
   def footerMasterKey: Option[String] = crypto.flatMap(_.masterKeyOfFooter)
 
+  /** The length of the footer's key; none if the file is not encrypted. */
+  def footerKeyBits: Option[Int] = crypto.map(_.footerKey.bits)
+
   /** Reads the rest of the file. */
   def bytes(conf: Configuration, counters: ReadCounters): FileBytes =
     new FileBytes(version, conf, counters, Some(tail))

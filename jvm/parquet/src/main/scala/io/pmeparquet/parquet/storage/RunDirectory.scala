@@ -147,6 +147,9 @@ private[parquet] final class RunDirectory private (val path: Path, table: Path, 
     if (!isDone) delete(conf, tries - 1)
   }
 
+  /** Leaves it as it is, for a later run to find. ''Driver only.'' */
+  def abandon(): Unit = unlock()
+
   private def unlock(): Unit = Option(lock).foreach { case (mark, channel) =>
     channel.close()
     ours.remove(mark)

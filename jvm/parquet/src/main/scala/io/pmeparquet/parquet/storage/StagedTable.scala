@@ -290,7 +290,7 @@ private[storage] object UnfinishedCopy {
   }
 
   /** Each file is some requests, one after the other. After a failure, begins no more, and waits for those that run. */
-  private def inParallel[A](all: Seq[A])(act: A => Unit): Unit = {
+  private[storage] def inParallel[A](all: Seq[A])(act: A => Unit): Unit = {
     val failures = new ConcurrentLinkedQueue[Throwable]
     val calls = all.map { one =>
       Executors.callable { () =>

@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.column.ParquetProperties
 import org.apache.parquet.column.ParquetProperties.WriterVersion
-import org.apache.parquet.hadoop.ParquetOutputFormat
+import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetWriter}
 import org.apache.parquet.hadoop.ParquetOutputFormat.JobSummaryLevel
 import org.apache.parquet.schema.{LogicalTypeAnnotation, MessageType}
 import org.apache.parquet.ParquetRuntimeException
@@ -143,6 +143,16 @@ object SizeStatistics {
       s"cannot turn that off ($why)",
     "Use plaintextFooter=false."
   )
+
+  /** The same for a writer that is not made yet. */
+  def turnOff(builder: ParquetWriter.Builder[_, _], where: String): Unit =
+    if (areMade)
+      try {
+        builder.getClass
+          .getMethod("withSizeStatisticsEnabled", java.lang.Boolean.TYPE)
+          .invoke(builder, Boolean.box(false))
+        ()
+      } catch { case missing: ReflectiveOperationException => throw unsupported(where, missing.getMessage) }
 
   private def areMade: Boolean =
     classOf[ParquetProperties].getMethods.exists(_.getName == "getSizeStatisticsEnabled")

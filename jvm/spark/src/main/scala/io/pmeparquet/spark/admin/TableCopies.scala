@@ -7,7 +7,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.broadcast.Broadcast
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
@@ -17,7 +17,7 @@ import io.pmeparquet.options.{FileSettings, PmeOptions, Use}
 import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, StagedTable}
-import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, TableFiles}
+import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, ResultRows, TableFiles}
 import io.pmeparquet.spark.admin.seal.SealedGuard
 import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
@@ -73,6 +73,25 @@ object TableCopies {
     }
     new TableInPlace(session, path, (writeOptions.asScala ++ readOptions.asScala).toMap).run()
   }
+
+  /** The same, for who has no use for a result if a file failed. */
+  private[admin] def encryptAllInPlace(
+      session: SparkSession,
+      path: String,
+      readOptions: Map[String, String],
+      writeOptions: Map[String, String]
+  ): EncryptedInPlace = {
+    val done = encryptInPlace(session, path, readOptions.asJava, writeOptions.asJava)
+    done.requireAll()
+    done
+  }
+
+  private[admin] val results: ResultRows[Copied] = ResultRows
+    .of[Copied]
+    .required("files", LongType)(_.files)
+    .required("rows", LongType)(_.rows)
+    .required("pages", LongType)(_.pages)
+    .required("bytes", LongType)(_.bytes)
 
   /**
    * @param writePlaintext whether the caller confirms that the copy is readable

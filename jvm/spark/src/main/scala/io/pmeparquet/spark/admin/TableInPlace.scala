@@ -1,7 +1,10 @@
 package io.pmeparquet.spark.admin
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.hadoop.ParquetFileWriter
+import org.apache.spark.sql.types.LongType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.{KeyPlan, LeafColumn}
@@ -18,7 +21,7 @@ import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.snapshot.SealedFiles
-import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
+import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, ResultRows, TableFiles}
 import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
 import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.SparkAccess
@@ -40,7 +43,31 @@ final class EncryptedInPlace(
     val made: Copied,
     val already: Long,
     val failed: java.util.List[FailedFile]
-)
+) {
+
+  /** Fails as the first file that failed, and names the others. */
+  private[admin] def requireAll(): Unit = failed.asScala.headOption.foreach { first =>
+    val names = failed.asScala.map(_.file)
+    val shown = names.take(EncryptedInPlace.MostNamed).mkString(", ")
+    val more = if (names.size > EncryptedInPlace.MostNamed) ", …" else ""
+    val count = names.size + made.files + already
+    val others =
+      s"${names.size} of $count files failed and are unchanged: $shown$more. Run this again to continue."
+    throw FileFailure(first.condition, s"${first.message} $others").raised
+  }
+}
+
+private[admin] object EncryptedInPlace {
+  private val MostNamed = 20
+
+  val results: ResultRows[EncryptedInPlace] = ResultRows
+    .of[EncryptedInPlace]
+    .required("files", LongType)(_.made.files)
+    .required("rows", LongType)(_.made.rows)
+    .required("pages", LongType)(_.made.pages)
+    .required("bytes", LongType)(_.made.bytes)
+    .required("already", LongType)(_.already)
+}
 
 /** Encrypts a table's files in place. ''Driver only'': only [[FileInPlace]] goes to executors. */
 private[admin] final class TableInPlace(session: SparkSession, path: String, options: Map[String, String]) {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.admin.{PlanFunctions, TableFunctions}
+import io.pmeparquet.spark.admin.sql.{PlanFunctions, TableFunctions}
 import io.pmeparquet.spark.read.SessionRules
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 

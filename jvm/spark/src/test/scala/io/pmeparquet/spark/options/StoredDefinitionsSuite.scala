@@ -297,8 +297,16 @@ class StoredDefinitionsSuite extends SparkSuite with EachSpark {
     for (function <- Seq("pme_verify", "pme_key_usage", "pme_snapshots"))
       if (storesView(s"$function('$target', options => $options)"))
         refused(BadOption, "kms")(spark.table("v").collect())
-    for (function <- Seq("pme_rotate", "pme_seal"))
-      if (storesView(s"$function('$target')"))
+    val copy = s"target => '$directory/copy'"
+    val changing = Seq("pme_rotate", "pme_seal", "pme_compact").map(_ -> "") ++ Seq(
+      "pme_encrypt" -> s", $copy",
+      "pme_encrypt" -> ", in_place => true",
+      "pme_rekey" -> s", $copy",
+      "pme_decrypt" -> s", $copy, write_plaintext => true",
+      "pme_recover" -> s", $copy, lost => 'rows'"
+    )
+    for ((function, more) <- changing)
+      if (storesView(s"$function('$target'$more)"))
         refused(Unsupported, function)(spark.table("v").collect())
     assert(!Files.exists(directory.resolve("table/_pme_snapshots")))
     assertNothingCalled()

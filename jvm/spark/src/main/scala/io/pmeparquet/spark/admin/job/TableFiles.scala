@@ -8,11 +8,11 @@ import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 import org.apache.hadoop.security.AccessControlException
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.{Audience, PmeErrors}
+import io.pmeparquet.{Audience, PmeErrors, PmeException}
 import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.parquet.copy.InPlaceRun
 import io.pmeparquet.parquet.rotation.{FileRotation, RotationMark}
-import io.pmeparquet.parquet.storage.{LinkedDirectories, ListedFile}
+import io.pmeparquet.parquet.storage.{LinkedDirectories, ListedFile, TableSwap}
 import io.pmeparquet.snapshot.SnapshotDirectory
 import io.pmeparquet.spark.snapshot.SealedTable
 
@@ -62,7 +62,13 @@ private[spark] object TableFiles {
       throw PmeErrors.linkedDirectory(path.toString, link.toString)
     }
 
-  private def isMark(path: Path) = RotationMark.isMark(path) || InPlaceRun.isMark(path)
+  private def isMark(path: Path) =
+    RotationMark.isMark(path) || InPlaceRun.isMark(path) || TableSwap.isMark(path)
+
+  /** The refusal of an operation on a table where a mark says that another one has not ended. */
+  def underWay(table: String, mark: Path): PmeException =
+    if (TableSwap.isMark(mark)) PmeErrors.compactionUnderWay(table, mark.toString)
+    else PmeErrors.otherUnderWay(table, mark.toString)
 
   /**
    * Operations that rotate files or encrypt them in place list all directories below their path, so one that began above
@@ -80,7 +86,7 @@ private[spark] object TableFiles {
     // The file system may spell a path in another way, so this compares its own spellings.
     val mine = fs.makeQualified(own)
     (below.iterator ++ above).map(fs.makeQualified).find(_ != mine).foreach { other =>
-      throw PmeErrors.otherUnderWay(path.toString, other.toString)
+      throw underWay(path.toString, other)
     }
   }
 

@@ -93,6 +93,18 @@ object Recovery {
     .optional("rows", LongType)(_.rows.map(_.count))
     .required("condition", StringType)(_.condition)
     .required("message", StringType)(_.message)
+
+  /** For SQL, all in one row. */
+  private[admin] val tableResults: ResultRows[RecoveredTable] = ResultRows
+    .of[RecoveredTable]
+    .required("files", LongType)(_.files)
+    .required("rows", LongType)(_.rows)
+    .required("rows_left_out", LongType)(_.rowsLeftOut)
+    .required("rows_with_loss", LongType)(_.rowsWithLoss)
+    .required("lost_files", LongType)(_.lostFiles)
+    .required("lost", ArrayType(results.schema, containsNull = false))(_.lost.collect().toSeq)
+    .optional("sealed_version", LongType)(one => Option(one.sealedAs).map(_.version))
+    .optional("not_sealed", StringType)(one => Option(one.notSealed).map(failed => failed.message))
 }
 
 /**

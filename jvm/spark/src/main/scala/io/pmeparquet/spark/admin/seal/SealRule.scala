@@ -163,6 +163,11 @@ private[spark] object Replaced {
     override def removes(written: Iterable[String]): String => Boolean = _ => true
   }
 
+  /** Exactly these. */
+  final case class Files(paths: Set[String]) extends Replaced {
+    override def removes(written: Iterable[String]): String => Boolean = paths
+  }
+
   /** A dynamic overwrite: the partitions that it writes to. */
   case object WrittenPartitions extends Replaced {
     override def removes(written: Iterable[String]): String => Boolean = {

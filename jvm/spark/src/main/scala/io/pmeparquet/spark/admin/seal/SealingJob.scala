@@ -156,6 +156,25 @@ private[spark] final class SealingJob(
     attempt(SealingJob.Attempts)
   }
 
+  /** The mark of the operation that this job seals for. */
+  private var ownMark: Option[Path] = None
+
+  /**
+   * Seals the table after a compaction that [[prepare]] has looked at.
+   *
+   * @param written the new files
+   * @param mark of the compaction, which has not ended
+   * @param what which files replace which, for the manifest
+   */
+  def sealCompacted(written: Map[String, WrittenFooter], mark: Path, what: String): SealResult = {
+    ownMark = Some(mark)
+    sealWritten(written, s"${SealingJob.writer}, compacted: $what")
+  }
+
+  /** Whether the newest version lists a file of such a name. */
+  def lists(isWanted: String => Boolean): Boolean =
+    base.files.exists(_.files.exists(file => isWanted(file.path.substring(file.path.lastIndexOf('/') + 1))))
+
   /** The manifests that an overwrite removed: without them, a session that knows an older version could not follow. */
   private def restoreHistory(): Unit = if (history.nonEmpty) {
     directory.requirePublishing()
@@ -349,7 +368,10 @@ private[spark] final class SealingJob(
   private def listFiles(): Seq[ListedFile] = {
     val found = TableFiles.list(table, conf)
     TableFiles.requireNoLinks(table, found, conf)
-    found.marks.headOption.foreach(mark => throw PmeErrors.otherUnderWay(table.toString, mark.toString))
+    // The listing and the caller may spell a path in different ways.
+    found.marks
+      .find(mark => !ownMark.exists(_.getName == mark.getName))
+      .foreach(mark => throw TableFiles.underWay(table.toString, mark))
     // A read finds the table of a partition by the names of directories.
     found.files.find(file => relative(file).split('/').dropRight(1).exists(!_.contains('='))).foreach { file =>
       throw PmeErrors.unsupported(

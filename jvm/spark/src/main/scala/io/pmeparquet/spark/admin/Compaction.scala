@@ -1,0 +1,365 @@
+package io.pmeparquet.spark.admin
+
+import scala.collection.JavaConverters._
+import scala.util.{Failure, Success, Try}
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.types.{LongType, StringType}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.util.SerializableConfiguration
+
+import io.pmeparquet.options.WriteSettings
+import io.pmeparquet.parquet.copy.{FileMerge, FileTraits, MergedFile}
+import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.parquet.storage.{FileReplacement, ListedFile, Replacing, TableSwap}
+import io.pmeparquet.snapshot.SealedFiles
+import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, ResultRows, TableFiles, TableLog}
+import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealedGuard, SealingJob}
+import io.pmeparquet.spark.options.{PreparedWrite, ResolvedOptions}
+import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.PmeErrors
+
+/**
+ * Merges small files of a table: `pme.compact`. Files become one only if they lie in one directory and have the same
+ * keys, settings, schema and key-value metadata ([[FileTraits]]), so no cell gets another key. In Scala
+ * {{{
+ * Compaction.compact(spark, "s3a://…/table", Map("kms" -> "vault"))
+ * }}}
+ * Tasks write the new files and compare every cell; then [[TableSwap]] puts them in the place of the old ones. ''Driver
+ * only.''
+ */
+object Compaction {
+  val TargetBytes: Long = 128L * 1024 * 1024
+
+  /**
+   * @param options those of a read, and who seals
+   * @param targetBytes the length of a new file; smaller files are merged
+   * @param dryRun whether to say only which files would be merged
+   * @param afterKill whether the caller knows that no compaction of the table runs any more; needed after one was killed
+   *   where the file system has no locks
+   */
+  def compact(
+      session: SparkSession,
+      path: String,
+      options: Map[String, String],
+      targetBytes: Long = TargetBytes,
+      dryRun: Boolean = false,
+      afterKill: Boolean = false
+  ): CompactedTable = PmeSparkException.translated {
+    if (targetBytes < 1) throw PmeErrors.badOption("target_size", targetBytes.toString, "a number of bytes")
+    new CompactionRun(session, path, options, targetBytes, dryRun, afterKill).run()
+  }
+
+  /** For Python. */
+  def compact(
+      session: SparkSession,
+      path: String,
+      options: java.util.Map[String, String],
+      targetBytes: Long,
+      dryRun: Boolean,
+      afterKill: Boolean
+  ): CompactedTable =
+    Progress.unwatching(compact(session, path, options.asScala.toMap, targetBytes, dryRun, afterKill))
+
+  private[admin] val results: ResultRows[CompactedFile] = ResultRows
+    .of[CompactedFile]
+    .required("directory", StringType)(_.directory)
+    .optional("file", StringType)(one => Option(one.file))
+    .required("replaced", ResultRows.Names)(_.replaced.asScala.toSeq)
+    .required("rows", LongType)(_.rows)
+    .required("bytes_before", LongType)(_.bytesBefore)
+    .optional("bytes", LongType)(one => if (one.file == null) None else Some(one.bytes))
+}
+
+/**
+ * One new file in the place of several.
+ *
+ * @param directory where it and they are
+ * @param file its name; null for a dry run
+ * @param replaced their names
+ * @param rows of all of them
+ * @param bytes its length; 0 for a dry run
+ */
+final case class CompactedFile(
+    directory: String,
+    file: String,
+    replaced: java.util.List[String],
+    rows: Long,
+    bytesBefore: Long,
+    bytes: Long
+)
+
+/** A small file that cannot be merged with any other. */
+final case class LeftFile(file: String, reason: String)
+
+/**
+ * What a compaction did, or would do.
+ *
+ * @param putRight whether a compaction that was killed before was undone or completed first
+ * @param sealedAs the version that sealed the table again; null if it is not sealed, or nothing was merged
+ */
+final class CompactedTable(
+    val merged: java.util.List[CompactedFile],
+    val left: java.util.List[LeftFile],
+    val putRight: Boolean,
+    val sealedAs: SealResult
+)
+
+/** Files that become one. ''Crosses the wire.'' */
+private final case class Merge(
+    number: Int,
+    directory: String,
+    files: List[ListedFile],
+    traits: FileTraits,
+    rows: Long
+) {
+  def bytes: Long = files.map(_.length).sum
+}
+
+/** One run. ''Driver only.'' */
+private final class CompactionRun(
+    session: SparkSession,
+    path: String,
+    options: Map[String, String],
+    targetBytes: Long,
+    dryRun: Boolean,
+    afterKill: Boolean
+) {
+  import CompactionRun._
+
+  private val resolved = ResolvedOptions.ofFrame(session, options)
+  private val conf = SparkAccess.hadoopConf(session, options)
+  private val from = TableFiles.qualified(path, conf)
+  private lazy val table = TableFiles.tableOf(from, conf)
+  private lazy val sealedTable = SealedGuard.sealedTableOf(resolved, from)
+
+  def run(): CompactedTable = {
+    if (TableFiles.statusOf(from, conf).isFile)
+      throw PmeErrors.badSource(
+        from.toString,
+        "it is one file",
+        "Name the directory of a table or of a partition."
+      )
+    refuseOthers(TableFiles.logs(from, TableFiles.list(from, conf), conf))
+    val wasLeft = !dryRun && TableSwap.putRight(table, afterKill, conf)(isSealed)
+    val found = TableFiles.list(from, conf)
+    TableFiles.requireNoLinks(from, found, conf)
+    TableFiles.requireNoOtherMark(from, found.marks, from, conf)
+    val small = found.files.filter(_.length < targetBytes).sortBy(_.path)
+    // A file system without a safe swap is refused before anything is written.
+    small.headOption.foreach(file => FileReplacement.of(new Path(file.path), conf))
+    val (merges, left) = plan(small)
+    if (dryRun || merges.isEmpty) new CompactedTable(merges.map(planned).asJava, left.asJava, wasLeft, null)
+    else {
+      val sealing = prepareSeal(found.files, merges)
+      val (done, version) = merged(merges, sealing)
+      new CompactedTable(done.asJava, left.asJava, wasLeft, version.orNull)
+    }
+  }
+
+  private def refuseOthers(logs: Seq[TableLog]): Unit = logs.headOption.foreach { log =>
+    val remedy =
+      if (log.isOfDelta)
+        "Use Delta's OPTIMIZE, which keeps the keys of a table that pme_delta_encrypt has encrypted."
+      else if (log.isOfHudi) "Use Hudi's clustering (run_clustering)."
+      else if (log.isOfIceberg) "Use Iceberg's rewrite_data_files."
+      else "The log is a stream's: copy the table, which then has none, and compact the copy."
+    throw PmeErrors.unsupported(
+      from.toString,
+      "compacting this table",
+      s"${log.path} records which files, and which of their rows, belong to the table",
+      remedy
+    )
+  }
+
+  private def isSealed(mark: Path): Boolean = sealedTable.exists { one =>
+    new SealingJob(resolved, one.toString).lists(TableSwap.isNew(mark, _))
+  }
+
+  /** What to merge, and which small files stay for a reason of their own. */
+  private def plan(files: Seq[ListedFile]): (Seq[Merge], Seq[LeftFile]) = {
+    val scope = resolved.readScope
+    val step = Progress.step(session, "looking at files", files.size)
+    step.begin()
+    val (bucketed, others) = files.partition(file => Bucketed.findFirstIn(nameOf(file)).isDefined)
+    val looked = FileJob.each(session, conf, others) { (file, conf) =>
+      step.counting(0)(FileTraits.of(scope, file, conf))
+    }
+    val alike = looked.map {
+      case (_, Left(failure)) => throw failure.raised
+      case (file, Right(found)) => file -> found
+    }
+    val left = bucketed.map(file => LeftFile(file.path, "its name has the number of a bucket")) ++
+      alike.collect { case (file, (Left(why), _)) => LeftFile(file.path, why) }
+    val groups = alike
+      .collect { case (file, (Right(traits), rows)) => (file, traits, rows) }
+      .groupBy { case (file, traits, _) => new Path(file.path).getParent -> traits }
+    val bins = for {
+      ((directory, traits), some) <- groups.toSeq
+      bin <- binsOf(some.map { case (file, _, rows) => file -> rows })
+    } yield (directory.toString, traits, bin.sortBy(_._1.path))
+    val merges = bins.sortBy { case (directory, _, bin) => directory -> bin.head._1.path }.zipWithIndex.map {
+      case ((directory, traits, bin), number) =>
+        Merge(number, directory, bin.map(_._1).toList, traits, bin.map(_._2).sum)
+    }
+    (merges, left.sortBy(_.file))
+  }
+
+  /** The smallest files first: what is nearly as long as it is to be stays. */
+  private def binsOf(files: Seq[(ListedFile, Long)]): Seq[Seq[(ListedFile, Long)]] = {
+    val bins = files
+      .sortBy { case (file, _) => (file.length, file.path) }
+      .foldLeft(Vector(Vector.empty[(ListedFile, Long)])) {
+        case (done :+ last, next) =>
+          if (last.nonEmpty && last.map(_._1.length).sum + next._1.length > targetBytes)
+            done :+ last :+ Vector(next)
+          else done :+ (last :+ next)
+        case (_, next) => Vector(Vector(next))
+      }
+    bins.filter(_.size > 1)
+  }
+
+  /** What seals the table again; the files to merge are those that its newest version lists, byte by byte. */
+  private def prepareSeal(all: Seq[ListedFile], merges: Seq[Merge]): Option[SealingJob] = sealedTable.map {
+    one =>
+      if (one != from)
+        throw PmeErrors.sealedTable("compacting a part of it", one.toString, "Compact the whole table.")
+      val chosen = merges.flatMap(_.files)
+      val job = new SealingJob(resolved, one.toString)
+      job.prepare(Replaced.Files(chosen.map(relative).toSet))
+      new SealedGuard(resolved).requireAsSealed(from, all, chosen)
+      job
+  }
+
+  private def merged(
+      merges: Seq[Merge],
+      sealing: Option[SealingJob]
+  ): (Seq[CompactedFile], Option[SealResult]) = {
+    val scopes = merges.map(_.traits).distinct.map(traits => traits -> traits.settings.map(writeScope)).toMap
+    val swap = TableSwap.begin(table, conf)
+    val done =
+      try {
+        // Only now other operations see the mark of this one.
+        TableFiles.requireNoOtherMark(from, TableFiles.list(from, conf).marks, swap.mark, conf)
+        written(merges, scopes, swap)
+      } catch { case failed: Throwable => throw ended(failed)(swap.end(conf)) }
+    val version =
+      try {
+        swap.swap(done.map { case (merge, (attempt, _)) => replacing(merge, attempt, swap) }, conf)
+        sealing.map(_.sealCompacted(footers(done, swap), swap.mark, texts(done, swap)))
+      } catch { case failed: Throwable => throw ended(failed)(putBack(swap, sealing)) }
+    swap.decide(conf)
+    swap.complete(conf)
+    (done.map { case (merge, (_, made)) => compacted(merge, made, swap) }, version)
+  }
+
+  /** A version that appeared although its seal failed counts, since readers may have seen it. */
+  private def putBack(swap: TableSwap, sealing: Option[SealingJob]): Unit =
+    Try(sealing.isDefined && isSealed(swap.mark)) match {
+      case Success(false) => swap.undo(conf)
+      case Success(true) =>
+        swap.decide(conf)
+        swap.complete(conf)
+      case Failure(unknown) =>
+        // The next run finds out.
+        swap.abandon()
+        throw unknown
+    }
+
+  private def ended(failed: Throwable)(end: => Unit): Throwable = {
+    try end
+    catch { case NonFatal(more) => failed.addSuppressed(more) }
+    failed
+  }
+
+  private def writeScope(settings: io.pmeparquet.options.FileSettings): WriteScope =
+    PreparedWrite.scope(WriteSettings(resolved.kmsUse, settings), conf, table, None)
+
+  private def written(
+      merges: Seq[Merge],
+      scopes: Map[FileTraits, Option[WriteScope]],
+      swap: TableSwap
+  ): Seq[(Merge, (String, MergedFile))] = {
+    val step = Progress.step(session, "compacting", merges.map(_.files.size).sum, merges.map(_.bytes).sum)
+    step.begin()
+    val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
+    val task = new MergeTask(shared, resolved.readScope, scopes, swap, step)
+    session.sparkContext.parallelize(merges, merges.size.min(MostTasks)).mapPartitions(task).collect().toSeq
+  }
+
+  private def replacing(merge: Merge, attempt: String, swap: TableSwap) =
+    Replacing(new Path(merge.directory), swap.nameOf(merge.number), attempt, merge.files)
+
+  private def footers(done: Seq[(Merge, (String, MergedFile))], swap: TableSwap) = done.map {
+    case (merge, (_, made)) =>
+      relative(new Path(merge.directory, swap.nameOf(merge.number))) -> made.footer
+  }.toMap
+
+  /** What replaced what, in words. */
+  private def texts(done: Seq[(Merge, (String, MergedFile))], swap: TableSwap): String = {
+    val named = done
+      .map { case (merge, _) =>
+        val file = relative(new Path(merge.directory, swap.nameOf(merge.number)))
+        s"$file replaces ${merge.files.map(relative).mkString(", ")}"
+      }
+      .mkString("; ")
+    if (named.length <= MostCharacters) named
+    else s"${done.size} files replace ${done.map(_._1.files.size).sum}"
+  }
+
+  private def relative(file: ListedFile): String = relative(new Path(file.path))
+
+  private def relative(file: Path): String = SealedFiles
+    .relative(table.toUri.getPath, file)
+    .getOrElse(throw new IllegalStateException(s"internal error: $file is not below $table"))
+
+  private def planned(merge: Merge) =
+    CompactedFile(merge.directory, null, merge.files.map(nameOf).asJava, merge.rows, merge.bytes, 0)
+
+  private def compacted(merge: Merge, made: MergedFile, swap: TableSwap) = CompactedFile(
+    merge.directory,
+    swap.nameOf(merge.number),
+    merge.files.map(nameOf).asJava,
+    made.rows,
+    merge.bytes,
+    made.footer.length
+  )
+}
+
+private object CompactionRun {
+  def nameOf(file: ListedFile): String = new Path(file.path).getName
+
+  /** Spark finds the rows of a bucket by the name of their file. */
+  private val Bucketed = "_[0-9]{5}\\.c[0-9]{3}\\.".r
+  private val MostTasks = 10000
+  private val MostCharacters = 4000
+}
+
+/** Merges some files. ''Crosses the wire'', with the scopes. */
+private final class MergeTask(
+    conf: Broadcast[SerializableConfiguration],
+    read: ReadScope,
+    scopes: Map[FileTraits, Option[WriteScope]],
+    swap: TableSwap,
+    step: ProgressStep
+) extends (Iterator[Merge] => Iterator[(Merge, (String, MergedFile))])
+    with Serializable {
+
+  override def apply(merges: Iterator[Merge]): Iterator[(Merge, (String, MergedFile))] =
+    PmeSparkException.translated(
+      merges.map(merge => merge -> merged(merge, conf.value.value)).toList.iterator
+    )
+
+  private def merged(merge: Merge, conf: Configuration): (String, MergedFile) =
+    swap.attempt(conf) { directory =>
+      val name = swap.nameOf(merge.number)
+      val work =
+        new FileMerge(read, scopes(merge.traits), merge.traits, conf, () => FileJob.goOn("the compaction"))
+      val made = work.write(merge.files, new Path(directory, name), new Path(merge.directory, name))
+      step.count(merge.files.size.toLong, merge.bytes)
+      made
+    }
+}
