@@ -85,6 +85,7 @@ def plain(text: str) -> str:
 
 def test_help_lists_all_commands() -> None:
     names = {
+        "compact",
         "decrypt",
         "delta-check",
         "delta-encrypt",

@@ -14,6 +14,7 @@ from pyspark.errors import AnalysisException
 import pme_parquet as pme
 from pme_parquet._doctor.diagnosis import Check
 from pme_parquet._encryption import Encryption
+from pme_parquet._operations.compaction import Compacted, CompactedFile, LeftFile
 from pme_parquet._operations.copies import Copied, FailedFile
 from pme_parquet._operations.migration import Migrated, MigrationPlan
 from pme_parquet._operations.operation import error_of
@@ -50,6 +51,12 @@ ROTATED = RotatedFile("people/part-1.parquet", "rotated", ["pay"], 2, [], "inter
 FAILED = RotatedFile("people/part-0.parquet", "failed", [], 0, [], None, "PME_DAMAGED_FILE", DAMAGED.message)
 ROTATION = RotationReport([ROTATED, replace(ROTATED, file="people/part-2.parquet"), FAILED], dry_run=False)
 SEALED = Sealed(1, "d" * 64, "new/_pme_snapshots", 2, 200, 2048, 2, 0, 0, 2, "Ed25519", "s", "t")
+COMPACTED = Compacted(
+    (CompactedFile("people", "compacted-1.parquet", ("a.parquet", "b.parquet"), 200, 4096, 2048),),
+    (LeftFile("people/c.parquet", "it has no rows"),),
+    put_right=False,
+    sealed=SEALED,
+)
 COLUMN = PlannedColumn("name", "name", "string", "pii", "column key", "name")
 FILES = PlannedFiles("encrypted", "f", "aws", "AES_GCM_V1", "envelope", 128, 128, "internal", None, True, "footerKey")  # noqa: FBT003
 PLAN = Plan((COLUMN,), (), (), FILES, ())
@@ -71,6 +78,7 @@ def results(stub: Stub) -> dict[str, Any]:
         "key-usage": Frame((PII,)),
         "migrate-orc": Migrated(files=2, rows=200, bytes=2048, already=1),
         "recover": Lost(),
+        "compact": COMPACTED,
         "rotate": RotationReport([ROTATED], dry_run=False),
         "plan": PLAN,
         "doctor": pme.Diagnosis((Check("Spark", "ok", "4.3.0"),)),
@@ -125,6 +133,10 @@ HANDED_OVER: list[tuple[list[str], dict[str, Any]]] = [
         | MIGRATE
         | {"options": OF_ANOTHER, "bloom_filters": False}
         | {"enc": {"footerKey": "f", "keyManagement": "envelope"}},
+    ),
+    (
+        ["compact", "people", *AWS, "--target-size", "1000", "--dry-run", "--signing-key", "s"],
+        LOOK | {"target_size": 1000, "dry_run": True, "after_kill": False, "signing": "s"},
     ),
     (
         ["recover", "people", "new", *OWN, *AWS, "--lost", "rows"],
@@ -250,7 +262,7 @@ def test_every_condition_has_an_exit_code() -> None:
 
 OPERANDS: dict[str, list[str]] = {
     **{command: ["people", "new", *OWN] for command in ("encrypt", "migrate-orc", "rekey")},
-    **{command: ["people"] for command in ("key-usage", "report", "rotate", "seal", "verify")},
+    **{command: ["people"] for command in ("compact", "key-usage", "report", "rotate", "seal", "verify")},
     **{command: ["people", *OWN] for command in ("delta-encrypt", "plan")},
     "decrypt": ["people", "new", "--write-plaintext"],
     "recover": ["people", "new", *OWN, "--lost", "rows"],
@@ -286,6 +298,23 @@ def test_findings_have_an_exit_code_and_missing_keys_another(
     results["report"] = Made(Path("report.html"), conditions)
     for command in ("verify", "key-usage", "report"):
         assert run(command, "people").code == code
+
+
+def test_compact_prints_the_counts_and_what_is_left(results: dict[str, Any]) -> None:
+    done = run("compact", "people")
+    assert (done.code, done.out.splitlines()[:2]) == (
+        0,
+        ["people: 2 files (4.0 KiB) became 1", "left: people/c.parquet: it has no rows"],
+    )
+    document = run("compact", "people", "--json").document
+    assert (document["merged"][0]["replaced"], document["sealed"]["version"]) == (["a.parquet", "b.parquet"], 1)
+    planned = CompactedFile("people", None, ("a.parquet", "b.parquet"), 200, 4096, None)
+    results["compact"] = Compacted((planned,), (), put_right=False)
+    done = run("compact", "people", "--dry-run")
+    assert done.out == "people: 2 files (4.0 KiB) would become 1\n"
+    assert run("compact", "people", "--dry-run", "--json").document["merged"][0]["file"] is None
+    results["compact"] = Compacted((), (), put_right=False)
+    assert run("compact", "people").out == "people: no file merged\n"
 
 
 def test_verify_prints_what_was_opened_and_the_findings(results: dict[str, Any]) -> None:

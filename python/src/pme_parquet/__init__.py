@@ -14,6 +14,7 @@ from pme_parquet._kms.keystore import Keystore
 from pme_parquet._kms.python import PythonKms
 from pme_parquet._kms.secrets import SecretReference, conf, env, file, hadoop_credential
 from pme_parquet._kms.services import AwsKms, AzureKeyVault, GcpKms, HadoopKms, KmsClass, Static, Vault
+from pme_parquet._operations.compaction import Compacted, CompactedFile, LeftFile, compact
 from pme_parquet._operations.copies import Copied, decrypt, encrypt, rekey
 from pme_parquet._operations.export import ExportedStore, export_xskipper
 from pme_parquet._operations.frames import plan, read, write
@@ -62,6 +63,8 @@ __all__ = [
     "BadOptionError",
     "Bloom",
     "Check",
+    "Compacted",
+    "CompactedFile",
     "Copied",
     "DamagedFileError",
     "DeltaFiles",
@@ -81,6 +84,7 @@ __all__ = [
     "Keystore",
     "KmsClass",
     "KmsUnavailableError",
+    "LeftFile",
     "Migrated",
     "MigrationPlan",
     "MinMax",
@@ -119,6 +123,7 @@ __all__ = [
     "ValueList",
     "Vault",
     "__version__",
+    "compact",
     "conf",
     "configure",
     "decrypt",

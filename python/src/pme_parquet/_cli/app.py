@@ -34,6 +34,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         copying.decrypt,
         copying.migrate_orc,
         copying.recover,
+        copying.compact,
         delta.delta_encrypt,
         delta.delta_rotate,
     ),

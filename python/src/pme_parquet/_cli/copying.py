@@ -1,4 +1,4 @@
-"""`pme-parquet encrypt`, `rekey`, `decrypt`, `migrate-orc` and `recover`: copies of tables."""
+"""`pme-parquet encrypt`, `rekey`, `decrypt`, `migrate-orc`, `recover` and `compact`: tables that are written again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pme_parquet._cli.commands import Answer, Call, command
 from pme_parquet._cli.options import kms_options, merged, pairs
 from pme_parquet._cli.output import of_findings, printable_lines
 from pme_parquet._display.words import Grouped, by_cause, number, size
-from pme_parquet._operations import copies, migration, recovery
+from pme_parquet._operations import compaction, copies, migration, recovery
 
 if TYPE_CHECKING:
     from pme_parquet._operations.copies import Copied
@@ -144,3 +144,18 @@ def recover(call: Call, source_option: SourceOptions = None) -> Answer:
     )
     document = {"target": call["target"]} | asdict(found.recovered) | {"lost": lost}
     return Answer(text, document, of_findings(one["condition"] for one in lost))
+
+
+@command(compaction.compact)
+def compact(call: Call) -> Answer:
+    """Merge small files of a table, under the same keys.
+
+    `pme-parquet compact people --options-file kms.json --dry-run`
+
+    If it was killed, run it again, which puts the table right. Exit 1 if a file is damaged; the table is then as it
+    was.
+    """
+    done = call()
+    text = printable_lines(f"{call['path']}: {done}")
+    text += "" if done.sealed is None else f"\n{printable_lines(done.sealed)}"
+    return Answer(text, {"path": call["path"], "dry_run": call["dry_run"]} | asdict(done))
