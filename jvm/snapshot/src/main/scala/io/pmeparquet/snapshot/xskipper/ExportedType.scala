@@ -38,11 +38,9 @@ private[pmeparquet] final class ExportedType private (
   }
 
   private def valid(value: Array[Byte]): Option[Array[Byte]] =
-    convert(value).filter(one =>
-      StoredSummary.list(of, Seq(one)).isDefined && (of != StoredType.Text || isText(one))
-    )
-
-  private def isText(value: Array[Byte]) = StoredSummary.range(of, Some(value), Some(value)).isDefined
+    convert(value).filter { one =>
+      StoredSummary.isOfThisCalendar(of, one) && (of != StoredType.Text || StoredSummary.text(one).isDefined)
+    }
 
   /** Bounds from footers may leave out NaN, which is the greatest value. */
   private def greatest(max: Array[Byte]): Array[Byte] = of match {

@@ -65,14 +65,14 @@ private[xskipper] object IndexColumn {
           Seq((index.field +: path) -> reader(of, element)),
           rows => list(of, rows.head, levelOfList)
         )
-      case StoreContent.Bloom =>
+      case StoreContent.Serialized(kind) =>
         val isBinary = column.isPrimitive && isSingle(column) &&
           column.asPrimitiveType.getPrimitiveTypeName == BINARY
         if (!isBinary) throw otherType
         new IndexColumn(
           index,
           Seq(Seq(index.field) -> (column => Some(column.getBinary.getBytes))),
-          _.head.values.headOption.flatten.flatMap(SerializedBloom.sketch).map(StoredSummary.Sketch(_))
+          _.head.values.headOption.flatten.flatMap(SerializedSummary.of(kind, _))
         )
     }
   }

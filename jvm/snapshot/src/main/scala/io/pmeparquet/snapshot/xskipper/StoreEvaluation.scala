@@ -155,7 +155,9 @@ private[pmeparquet] final class StoreEvaluation(
 
   /** The value as Xskipper puts it into a filter; none for one that a filter does not tell of. */
   private def sketchedAs(path: Seq[String], value: Any): Option[Any] = (types.get(path), value) match {
-    case (Some(StoredType.Text), text: Binary) => Some(text)
+    // Xskipper has put other bytes into it.
+    case (Some(StoredType.Text), text: Binary) =>
+      Some(text).filter(one => StoredSummary.text(one.getBytes).isDefined)
     case (Some(_: StoredType.Whole), number: Integer) => Some(number.toLong)
     case (Some(_: StoredType.Whole), number: java.lang.Long) => Some(number.toLong)
     case _ => None

@@ -51,7 +51,9 @@ private[pmeparquet] sealed trait StoreContent
 private[pmeparquet] object StoreContent {
   final case class MinMax(of: StoredType) extends StoreContent
   final case class ValueList(of: StoredType) extends StoreContent
-  case object Bloom extends StoreContent
+
+  /** Java objects, which tell the type of their values themselves. */
+  final case class Serialized(kind: SerializedKind) extends StoreContent
 
   /** @param why as a clause */
   final case class Unknown(why: String) extends StoreContent
@@ -66,11 +68,6 @@ private[snapshot] object StoreSchema {
 
   /** A schema of thousands of indexes is smaller. */
   private val MostChars = 4 * 1024 * 1024
-
-  private val BloomTypes = Set(
-    "io.xskipper.metadatastore.parquet.ParquetBaseClauseTranslator$BloomFilterMetaDataTypeUDT",
-    "com.ibm.metaindex.metadata.metadatastore.parquet.ParquetBaseClauseTranslator$BloomFilterMetaDataTypeUDT"
-  )
 
   /** @throws io.pmeparquet.PmeException if it is not the schema of a store of a known version */
   def parse(text: String, where: String): StoreSchema = new StoreSchemaText(where).of(text)
@@ -156,7 +153,10 @@ private[snapshot] object StoreSchema {
         else known(types.head)(StoreContent.MinMax(_))
       case ("valuelist", "array") =>
         known(StoredType.of(of.path("elementType").asText))(StoreContent.ValueList(_))
-      case ("bloomfilter", "udt") if BloomTypes(of.path("class").asText) => StoreContent.Bloom
+      case (_, "udt") =>
+        SerializedKind
+          .of(kind, of.path("class").asText)
+          .fold[StoreContent](StoreContent.Unknown("its kind is not known"))(StoreContent.Serialized(_))
       case _ => StoreContent.Unknown("its kind is not known")
     }
 

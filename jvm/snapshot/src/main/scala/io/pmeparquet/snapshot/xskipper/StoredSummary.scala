@@ -1,6 +1,5 @@
 package io.pmeparquet.snapshot.xskipper
 
-import java.nio.{BufferUnderflowException, ByteBuffer}
 import java.nio.charset.CharacterCodingException
 import java.nio.charset.StandardCharsets.UTF_8
 
@@ -44,23 +43,29 @@ private[pmeparquet] object StoredSummary {
     } yield Known(of, ColumnSummary.Range(Some(bounds), UnknownNulls))
 
   def list(of: StoredType, values: Seq[Array[Byte]]): Option[StoredSummary] =
-    if (values.forall(isOfThisCalendar(of, _)))
+    if (values.forall(value => isOfThisCalendar(of, value) && (of != StoredType.Text || isOneText(value))))
       Some(Known(of, ColumnSummary.ValueList(values.toList, UnknownNulls)))
     else None
 
+  /** Whether bytes are text that stands for no other bytes. */
+  private def isOneText(value: Array[Byte]) = text(value).exists(_.indexOf(Replacement.toInt) < 0)
+
   /**
-   * Xskipper compares strings by UTF-16, and queries compare them by their bytes in UTF-8. The orders differ where a
-   * character beyond 16 bits meets one from U+E000 on, so a bound is cut off there.
+   * Xskipper compares strings by UTF-16, with U+FFFD in the place of bytes that are no text, and queries compare their
+   * bytes. The orders differ where a character beyond 16 bits meets one from U+E000 on, and where such bytes, which are
+   * from 0x80 on, meet any character beyond ASCII. So bounds are cut off there.
    */
   private def inOrderOfBytes(min: Array[Byte], max: Array[Byte]): Option[(Array[Byte], Array[Byte])] =
-    for (low <- text(min); high <- text(max)) yield {
-      val surrogate = low.indexWhere(Character.isSurrogate)
-      val late = high.indexWhere(_ >= FirstAfterSurrogates)
-      val least = if (surrogate < 0) min else low.take(surrogate).getBytes(UTF_8)
-      // No byte of UTF-8 is greater.
-      val greatest = if (late < 0) max else high.take(late).getBytes(UTF_8) :+ (-1).toByte
-      least -> greatest
-    }
+    for {
+      low <- text(min)
+      high <- text(max)
+      late = high.indexWhere(_ >= FirstAfterSurrogates)
+      greatest <- if (late < 0) Some(max) else afterAll(high.take(late).getBytes(UTF_8))
+    } yield low.takeWhile(_ < FirstAfterAscii).getBytes(UTF_8) -> greatest
+
+  /** What is greater than all that begins with a text; none for no text. */
+  private def afterAll(prefix: Array[Byte]): Option[Array[Byte]] =
+    prefix.lastOption.map(last => prefix.init :+ (last + 1).toByte)
 
   /**
    * NaN is the greatest value: only NaN is above a lower bound of NaN, and all numbers are below an upper one.
@@ -79,125 +84,20 @@ private[pmeparquet] object StoredSummary {
   }
 
   /** None for bytes that are no text: Java has replaced what it could not read before it compared. */
-  private def text(bytes: Array[Byte]): Option[String] =
+  private[xskipper] def text(bytes: Array[Byte]): Option[String] =
     try Some(Utf8.strict(bytes))
     catch { case _: CharacterCodingException => None }
 
   /** Readers and writers may convert earlier dates and times between calendars. */
-  private def isOfThisCalendar(of: StoredType, value: Array[Byte]): Boolean = of match {
+  private[xskipper] def isOfThisCalendar(of: StoredType, value: Array[Byte]): Boolean = of match {
     case StoredType.Date => StoredType.little(value).getInt() >= FirstDay
     case StoredType.Timestamp => StoredType.little(value).getLong() >= FirstMicros
     case _ => true
   }
 
+  private val FirstAfterAscii = '\u0080'
   private val FirstAfterSurrogates = '\ue000'
+  private val Replacement = '\ufffd'
   private val FirstDay = java.time.LocalDate.of(1582, 10, 15).toEpochDay.toInt
   private val FirstMicros = java.time.LocalDate.of(1900, 1, 2).toEpochDay * 86400L * 1000000L
-}
-
-/**
- * The Bloom filters of stores, which are objects in Java's serialization (Java Object Serialization Specification, "Object
- * Serialization Stream Protocol"). Nothing is deserialized: the bytes must be exactly an object of one of two classes
- * with one of Spark's filters in it, or they say nothing. So no class is loaded, whatever a store names.
- */
-private[snapshot] object SerializedBloom {
-  private val Metadata = Set(
-    "io.xskipper.index.metadata.BloomFilterMetaData" -> "io.xskipper.index.metadata.MetadataType",
-    "com.ibm.metaindex.metadata.index.types.BloomFilterMetaData" -> "com.ibm.metaindex.metadata.index.types.MetadataType"
-  )
-  private val Sketch = "org.apache.spark.util.sketch."
-
-  /** Longer filters are of more than a million values. */
-  val MostBytes: Int = 2 * 1024 * 1024
-
-  private object Stream {
-    val Header = 0xaced0005
-    val Null = 0x70
-    val ClassDescription = 0x72
-    val Object = 0x73
-    val String = 0x74
-    val Block = 0x77
-    val EndBlock = 0x78
-    val LongBlock = 0x7a
-    val Serializable = 0x02
-    val WithWriteMethod = 0x03
-  }
-
-  /**
-   * The filter as `BloomFilter.writeTo` of Spark's sketches writes it, of format version 1; none for other bytes.
-   */
-  def sketch(bytes: Array[Byte]): Option[Array[Byte]] =
-    if (bytes.length > MostBytes) None
-    else
-      try new Reader(ByteBuffer.wrap(bytes)).filter()
-      catch { case _: BufferUnderflowException => None }
-
-  private final class Reader(in: ByteBuffer) {
-    def filter(): Option[Array[Byte]] = {
-      val isMetadata =
-        in.getInt() == Stream.Header && next(Stream.Object) && next(Stream.ClassDescription) && {
-          val name = text()
-          in.getLong()
-          next(Stream.Serializable) && in.getShort() == 1 && reference(
-            "bloomFilter",
-            s"L${Sketch.replace('.', '/')}BloomFilter;"
-          ) && next(Stream.EndBlock) && next(Stream.ClassDescription) && Metadata(name -> text())
-        }
-      if (isMetadata && endOfSuperclass() && isFilter) content() else None
-    }
-
-    private def endOfSuperclass() = {
-      in.getLong()
-      next(Stream.Serializable) && in.getShort() == 0 && next(Stream.EndBlock) && next(Stream.Null)
-    }
-
-    private def isFilter =
-      next(Stream.Object) && next(Stream.ClassDescription) && text() == s"${Sketch}BloomFilterImpl" && {
-        // Spark has changed this class's number, and not its content.
-        in.getLong()
-        next(Stream.WithWriteMethod) && in.getShort() == 2 && next('I') && text() == "numHashFunctions" &&
-        reference("bits", s"L${Sketch.replace('.', '/')}BitArray;") && next(Stream.EndBlock) && next(
-          Stream.Null
-        )
-      }
-
-    private def content(): Option[Array[Byte]] = {
-      val content = ByteBuffer.allocate(in.remaining)
-      var tag = byte()
-      while (tag == Stream.Block || tag == Stream.LongBlock) {
-        val length = if (tag == Stream.Block) byte() else in.getInt()
-        if (length < 0 || length > in.remaining) throw new BufferUnderflowException
-        content.put(in.array, in.position(), length)
-        in.position(in.position() + length)
-        tag = byte()
-      }
-      content.flip()
-      if (tag == Stream.EndBlock && !in.hasRemaining && isOfVersion1(content))
-        Some(java.util.Arrays.copyOf(content.array, content.limit()))
-      else None
-    }
-
-    /** Version, number of hash functions, number of words, words. */
-    private def isOfVersion1(content: ByteBuffer) = {
-      val version = content.getInt()
-      val functions = content.getInt()
-      val words = content.getInt()
-      version == 1 && functions >= 1 && functions <= MostFunctions && words >= 1 &&
-      content.remaining == 8L * words
-    }
-
-    private def reference(name: String, of: String) =
-      next('L') && text() == name && next(Stream.String) && text() == of
-
-    private def byte() = in.get() & 0xff
-    private def next(expected: Int) = byte() == expected
-
-    private def text() = {
-      val bytes = new Array[Byte](in.getShort() & 0xffff)
-      in.get(bytes)
-      new String(bytes, UTF_8)
-    }
-  }
-
-  private val MostFunctions = 100
 }

@@ -36,14 +36,16 @@ abstract class StoreSuite extends TableSuite {
   /** What a summary says, as values that can be compared. */
   protected def shown(row: StoreRow): Seq[(String, Any)] = row.summaries.map { case (index, summary) =>
     val of = index.kind + " " + index.columns.mkString(",")
-    of -> (summary match {
-      case StoredSummary.Known(of, ColumnSummary.Range(Some((min, max)), nulls)) =>
-        assertEquals(nulls, StoredSummary.UnknownNulls)
-        (text(of, min), text(of, max))
-      case StoredSummary.Known(of, ColumnSummary.ValueList(values, _)) => values.map(text(of, _)).toSet
-      case StoredSummary.Sketch(filter) => ByteBuffer.wrap(filter).getInt(8)
-      case other => fail(s"a store has no $other")
-    })
+    of -> shown(summary)
+  }
+
+  protected def shown(summary: StoredSummary): Any = summary match {
+    case StoredSummary.Known(of, ColumnSummary.Range(Some((min, max)), nulls)) =>
+      assertEquals(nulls, StoredSummary.UnknownNulls)
+      (text(of, min), text(of, max))
+    case StoredSummary.Known(of, ColumnSummary.ValueList(values, _)) => values.map(text(of, _)).toSet
+    case StoredSummary.Sketch(filter) => ByteBuffer.wrap(filter).getInt(8)
+    case other => fail(s"a store has no $other")
   }
 
   private def text(of: StoredType, value: Array[Byte]): String = {
@@ -53,6 +55,7 @@ abstract class StoreSuite extends TableSuite {
       case StoredType.Double => bytes.getDouble.toString
       case StoredType.Float => bytes.getFloat.toString
       case StoredType.Long => bytes.getLong.toString
+      case StoredType.Boolean => (value(0) != 0).toString
       case StoredType.Timestamp => java.time.Instant.EPOCH.plusNanos(bytes.getLong * 1000).toString
       case StoredType.Date => java.time.LocalDate.ofEpochDay(bytes.getInt.toLong).toString
       case _: StoredType.Whole => bytes.getInt.toString

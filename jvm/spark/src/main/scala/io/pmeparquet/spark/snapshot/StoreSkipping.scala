@@ -85,7 +85,7 @@ private[spark] final class StoreSkipping private (
     used(column.path) && (index.content match {
       case StoreContent.MinMax(of) => of == column.of
       case StoreContent.ValueList(of) => of == column.of
-      case StoreContent.Bloom => true
+      case StoreContent.Serialized(_) => true
       case StoreContent.Unknown(_) => false
     })
   }
