@@ -10,6 +10,9 @@ import io.pmeparquet.PmeErrors
  */
 trait ColumnPolicy extends Serializable {
 
+  /** The partition columns whose values name keys; none if all names are plain. */
+  def keyColumns: Seq[String]
+
   /**
    * The policy for the files of one directory: names of keys may be templates over its partition.
    *
@@ -68,9 +71,13 @@ final case class KeyBinding(
 
   override def at(place: FilePlace, where: String): KeyBinding =
     copy(
-      footerKey = footerKey.map(KeyTemplate.of(_, "footerKey").name(place, caseSensitive, where)),
-      keys = keys.named(KeyTemplate.of(_, ColumnKeys.OptionName).name(place, caseSensitive, where))
+      footerKey = footerKey.map(names.nameOf(_, place, caseSensitive, where)),
+      keys = keys.named(names.nameOf(_, place, caseSensitive, where))
     )
+
+  override def keyColumns: Seq[String] = names.columns
+
+  private def names = KeyNames(keys.entries.map(_.masterKeyId).toSet ++ footerKey)
 
   override def footer: Option[Asked] = footerKey.map(id => Asked(ColumnKey(id), "footerKey"))
 
@@ -92,7 +99,9 @@ final case class KeyBinding(
 /** `uniformKey` of a read: everything must have this key. */
 final case class UniformBinding(key: String, caseSensitive: Boolean) extends ColumnPolicy {
   override def at(place: FilePlace, where: String): UniformBinding =
-    copy(key = KeyTemplate.of(key, "uniformKey").name(place, caseSensitive, where))
+    copy(key = names.nameOf(key, place, caseSensitive, where))
+  override def keyColumns: Seq[String] = names.columns
+  private def names = KeyNames(Set(key))
   private def asked = Asked(ColumnKey(key), "uniformKey")
   override def footer: Option[Asked] = Some(asked)
   override def of(leaves: Seq[LeafColumn]): Seq[Asked] = leaves.map(_ => asked)

@@ -148,15 +148,7 @@ object KeyTemplate {
   private val placeholder = Pattern.compile("\\{([^{}]*)\\}")
   private val Bucket = "^bucket\\(([0-9]{1,6})\\)$".r
 
-  /** Names of keys may have these in keystores, Vault and the KMS of each cloud, or the KMS refuses the name. */
+  /** Names of keys may have these in some KMSs; the others refuse the name. */
   private val Marks = "_-.@+"
   private val MostShown = 100
-}
-
-/** A set of names of master keys, of which some may be templates. ''Crosses the wire.'' */
-final case class KeyNames(texts: Set[String]) {
-  @transient private lazy val templates = texts.toSeq.map(KeyTemplate.of(_, ColumnKeys.OptionName))
-
-  def contains(name: String): Boolean =
-    texts.contains(name) || templates.exists(one => one.isTemplate && one.makes(name))
 }

@@ -1,12 +1,11 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyTemplate, UnlistedColumns}
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyNames, UnlistedColumns}
 
 /**
  * How files are encrypted.
  *
- * @param footerKey name of a master key, or a template ([[KeyTemplate]]), as in `columnKeys`: [[at]] makes names of them
+ * @param footerKey name of a master key, or a template ([[io.pmeparquet.columns.KeyTemplate]]), as in `columnKeys`: [[at]] makes names of them
  */
 final case class FileSettings(
     footerKey: String,
@@ -26,7 +25,7 @@ final case class FileSettings(
 ) extends Serializable {
 
   /** The partition columns whose values name keys; empty if all names are plain. */
-  def keyColumns: Seq[String] = templates.values.flatMap(_.columns).toSeq.distinct
+  def keyColumns: Seq[String] = names.columns
 
   /**
    * The same for the files of one directory, where every name of a key is plain.
@@ -36,23 +35,11 @@ final case class FileSettings(
    */
   def at(place: FilePlace, where: String): FileSettings = if (keyColumns.isEmpty) this
   else {
-    def name(text: String) = {
-      val of = templates(text)
-      val made = of.name(place, caseSensitive, where)
-      if (of.isTemplate && masterKeys.contains(made))
-        throw PmeErrors.keyTemplateValue(
-          where,
-          text,
-          of.columns.head,
-          s"it makes '$made', which is a key by itself"
-        )
-      made
-    }
+    def name(text: String) = names.nameOf(text, place, caseSensitive, where)
     copy(footerKey = name(footerKey), columnKeys = columnKeys.map(_.named(name)))
   }
 
-  @transient private lazy val templates: Map[String, KeyTemplate] =
-    masterKeys.map(text => text -> KeyTemplate.of(text, "footerKey and columnKeys")).toMap
+  @transient private lazy val names: KeyNames = KeyNames(masterKeys.toSet)
 
   /** Every master key the write may use, as options name it. */
   def masterKeys: Seq[String] = (footerKey +: columnKeys.toSeq.flatMap(_.entries.map(_.masterKeyId))).distinct

@@ -83,7 +83,7 @@ object Settings {
       key.filter(text => (direct || (alone && ofThisRead)) && !KeyTemplate.of(text, "footerKey").isTemplate),
       direct,
       allowed,
-      columnPolicy(values, caseSensitive),
+      policy(values, caseSensitive),
       values.choice(PmeOptions.Algorithm) == EncryptionAlgorithm.AesGcmCtrV1.name,
       values.text(PmeOptions.AadPrefix).map(AadPrefix.parse),
       values.choice(PmeOptions.PlaintextFiles) == "allow",
@@ -132,6 +132,18 @@ object Settings {
         "Remove reader=spark, or the other option."
       )
     else Some(masking)
+  }
+
+  /** Spark's V2 scan knows only the partition columns that a query selects, so nothing could compare the others. */
+  private def policy(values: OptionValues, caseSensitive: Boolean): Option[ColumnPolicy] = {
+    val found = columnPolicy(values, caseSensitive)
+    if (scan(values) == "v2" && found.exists(_.keyColumns.nonEmpty))
+      throw PmeErrors.contradiction(
+        "scan=v2 and templates of keys",
+        "only the other scan compares partitions with names of directories",
+        "Remove scan=v2, or the templates."
+      )
+    found
   }
 
   private def deniedFiles(values: OptionValues): Set[String] =

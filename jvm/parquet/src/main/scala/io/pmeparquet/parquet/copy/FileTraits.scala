@@ -132,7 +132,8 @@ private final class FileProtection(
             wrapping.direct,
             prefix,
             storeAadPrefix = !tail.supplyAadPrefix,
-            caseSensitive = true
+            caseSensitive = true,
+            cryptoProvider = scope.settings.cryptoProvider
           )
           Some(made) -> wrapping.kms
         }

@@ -76,7 +76,10 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       seal: FileSeal
   ): OpenFile = {
     seal.requireLength(version.path, version.length)
-    def opened = read(scope, version, conf, counters, Some(seal))
+    // A list states what the footer's key is, and not what key material beside a file names: no query leaves out its files.
+    def opened =
+      try read(scope, version, conf, counters, Some(seal))
+      catch { case refused: FooterKeyRefused => throw refused.failure }
     val cache = scope.cache(OpenFiles)
     val known = cache.get(version)(opened)
     val file =

@@ -99,6 +99,7 @@ object Scopes {
     val where = if (tableDirectory.isEmpty) "write" else s"write to $tableDirectory"
     val files = settings.files
     val masterKeys = masterKeysOf(files, places, where)
+    if (files.keyColumns.nonEmpty) requireApart(masterKeys, settings.use.settings.kind == "azure", where)
     checkFiles(files, masterKeys, tableDirectory, where)
     val opening = open(settings.use, conf, lifetimeMillis = 0)
     if (files.directKeys) masterKeys.foreach(DirectKeys.of(opening.source, _, files.dataKeyBits, where))
@@ -133,6 +134,21 @@ object Scopes {
         )
         .flatMap(place => files.at(place, s"$where, ${place.partition}").masterKeys)
         .distinct
+
+  /** Of names that differ only in case, Azure makes one key, and a keystore may. */
+  private def requireApart(masterKeys: Seq[String], isAzure: Boolean, where: String): Unit = {
+    def lower(name: String) = name.toLowerCase(java.util.Locale.ROOT)
+    val alike = masterKeys.groupBy(lower).values.find(_.size > 1)
+    val capital = if (isAzure) masterKeys.find(name => lower(name) != name) else None
+    (alike.map(_.mkString("' and '")) ++ capital).headOption.foreach { names =>
+      throw PmeErrors.unsupported(
+        where,
+        s"a key by partition with the name '$names'",
+        "in some KMSs names that differ only in case are one key",
+        "Use values in small letters, or buckets."
+      )
+    }
+  }
 
   private def checkFiles(
       files: FileSettings,

@@ -178,7 +178,8 @@ private[pmeparquet] final class ResolvedOptions private (
    */
   def usesV2Scan: Boolean = Settings.scan(ofAnyOrigin) == "v2"
 
-  def allowsV2Scan: Boolean = Settings.scan(values) != "v1"
+  def allowsV2Scan: Boolean =
+    Settings.scan(values) != "v1" && readSettings.columns.forall(_.keyColumns.isEmpty)
 
   /**
    * Whether a read goes through our page pipeline. If the pipeline does not work with this Spark, Spark's own reader
@@ -204,6 +205,9 @@ private[pmeparquet] final class ResolvedOptions private (
 
   /** What a reader with these options accepts. */
   def readSettings: ReadSettings = Settings.forRead(values, caseSensitive)
+
+  /** Whether a read leaves out files whose footers' keys are refused. */
+  def leavesOutFiles: Boolean = readSettings.deniedFiles.nonEmpty
 
   def readScope: ReadScope = readScope(fileReadSettings)
 

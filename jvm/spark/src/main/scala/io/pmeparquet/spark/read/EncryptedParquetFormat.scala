@@ -168,7 +168,8 @@ abstract class EncryptedParquetFormat private[spark] (private val state: FormatS
       new SnapshotResolver(resolved).settings,
       sessionRules.install()
     )
-    val admission = ParquetSplitAdmission(session, hadoopConf, scope, requiredSchema, seal)
+    val spelled = SpelledPartitions.of(session, scope.settings, partitionSchema, options)
+    val admission = ParquetSplitAdmission(session, hadoopConf, scope, requiredSchema, spelled, seal)
     if (resolved.usesPages || SealState.needsPages(sealState.isSealed)) {
       val rules = SparkReadRules.of(SparkAccess.sqlConf(session), result, options)
       val rows = RowPredicate.of(state.filters, requiredSchema)
@@ -179,7 +180,7 @@ abstract class EncryptedParquetFormat private[spark] (private val state: FormatS
       scanned = Some(new LeftOutFiles)
       val denied = DeniedFiles.of(session, scope.settings, scanned.get)
       new TranslatedRead(
-        new PagesRead(admission.conf, scope, scan, masking, denied, admission.seal),
+        new PagesRead(admission.conf, scope, scan, masking, denied, spelled, admission.seal),
         admission
       )
     } else new AdmittedRead(spark, admission)

@@ -50,6 +50,7 @@ import io.pmeparquet.spark.decode.{
  * @param seal what snapshots say of the files
  * @param masked set if the scan reads columns whose keys the KMS refuses as NULL
  * @param denied set if the scan leaves out files whose footers' keys the KMS refuses
+ * @param spelled what directories must spell
  */
 private[spark] final class PagesRead(
     conf: Broadcast[SerializableConfiguration],
@@ -57,6 +58,7 @@ private[spark] final class PagesRead(
     scan: PagedScan,
     masked: Option[MaskedScan],
     denied: Option[DeniedFiles],
+    spelled: SpelledPartitions,
     seal: Option[Broadcast[FileSeal]]
 ) extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
@@ -65,6 +67,7 @@ private[spark] final class PagesRead(
 
   /** @param counters the counters of the task */
   def apply(split: PartitionedFile, counters: ReadCounters): Iterator[InternalRow] = {
+    spelled.require(split)
     val hadoop = conf.value.value
     def open = new SplitReader(scope, split.toPath, hadoop, counters, seal.map(_.value))
     val opened = denied.fold(Option(open))(_.unlessDenied(split.toPath.toString)(open))

@@ -44,7 +44,7 @@ private[spark] final case class ScanContext(
     admission(SparkAccess.hadoopConf(session, spelled), columns)
 
   def admission(conf: Configuration, columns: StructType): ParquetSplitAdmission =
-    ParquetSplitAdmission(session, conf, scope, columns, seal)
+    ParquetSplitAdmission(session, conf, scope, columns, SpelledPartitions.none, seal)
 }
 
 /**
@@ -103,6 +103,8 @@ private[spark] final case class PmeScan(
   import PmeScan.FilesEntry
 
   override val masked: MaskedColumns = new MaskedColumns
+
+  def leavesOutFiles: Boolean = context.scope.settings.deniedFiles.nonEmpty
 
   /** The files that it has left out so far. */
   private[spark] val leftOut: LeftOutFiles = new LeftOutFiles
@@ -179,6 +181,7 @@ private[spark] final case class PmeScan(
         scan.copy(rules = rules.copy(returningBatch = batches)),
         masking,
         denied,
+        SpelledPartitions.none,
         context.seal
       )
     val columnar = conf.parquetVectorizedReaderEnabled && conf.wholeStageEnabled &&

@@ -40,13 +40,16 @@ private[spark] final class ParquetSplitAdmission private (
     val conf: Broadcast[SerializableConfiguration],
     scope: ReadScope,
     columns: WantedColumns,
+    val spelled: SpelledPartitions,
     val seal: Option[Broadcast[FileSeal]]
 ) extends SplitAdmission {
   @transient private lazy val admission = new PreReadCheck(scope, columns, seal.map(_.value))
 
   override def check(split: PartitionedFile): Unit =
-    try admission.check(split.toPath, split.start, split.length, split.fileSize, conf.value.value)
-    catch { case failed: Throwable => throw translate(failed, split.toPath.toString) }
+    try {
+      spelled.require(split)
+      admission.check(split.toPath, split.start, split.length, split.fileSize, conf.value.value)
+    } catch { case failed: Throwable => throw translate(failed, split.toPath.toString) }
 
   /** Translates a failure from reading or decoding pages into ours or Spark's. */
   override def translate(failed: Throwable, file: String): Throwable = failed match {
@@ -72,12 +75,14 @@ private[spark] object ParquetSplitAdmission {
       conf: Configuration,
       scope: ReadScope,
       required: StructType,
+      spelled: SpelledPartitions,
       seal: Option[Broadcast[FileSeal]]
   ): ParquetSplitAdmission =
     new ParquetSplitAdmission(
       SharedConf.broadcast(session, conf),
       scope,
       wanted(session, required),
+      spelled,
       seal
     )
 

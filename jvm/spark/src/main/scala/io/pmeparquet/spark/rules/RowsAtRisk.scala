@@ -16,7 +16,8 @@ import org.apache.spark.sql.execution.datasources.{FileScanRDD, InsertIntoHadoop
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation, FileScan}
 
 import io.pmeparquet.spark.admin.job.TableFiles
-import io.pmeparquet.spark.read.EncryptedFileScan
+import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.read.{EncryptedFileScan, EncryptedParquetFormat, PmeScan}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -36,6 +37,14 @@ private[spark] object RowsAtRisk {
       inputs(write.query).find(overlap(target, _)).foreach { input =>
         throw PmeErrors.overwritesItsInput(target.toString, input.toString)
       }
+    // Partitions would be replaced without the rows that the query leaves out.
+    else if (isDynamic && leavesOutFiles(write.query) && inputs(write.query).exists(overlap(target, _)))
+      throw PmeErrors.unsupported(
+        target.toString,
+        "an overwrite of what a read with deniedFiles=skip reads",
+        "rows that the read leaves out would be lost",
+        "Remove deniedFiles."
+      )
     // A table of the catalog has its columns from its definition.
     else if (write.catalogTable.isEmpty && (write.mode == SaveMode.Append || isDynamic)) {
       val columns = write.partitionColumns.map(_.name)
@@ -43,6 +52,17 @@ private[spark] object RowsAtRisk {
         throw PmeErrors.otherPartitions(target.toString, found, columns)
       }
     }
+  }
+
+  private def leavesOutFiles(plan: LogicalPlan): Boolean = PlanFields.nodes(plan).exists {
+    case FileRelation(files, format: EncryptedParquetFormat) =>
+      ResolvedOptions.of(files.sparkSession, format.origin, files.options).leavesOutFiles
+    case scanned: DataSourceV2ScanRelation =>
+      scanned.scan match {
+        case ours: PmeScan => ours.leavesOutFiles
+        case _ => false
+      }
+    case _ => false
   }
 
   /** Of a stream that starts. Spark has made its sink before, and with it an empty directory for the list of files. */

@@ -1,12 +1,15 @@
 package io.pmeparquet.spark.write
 
+import scala.collection.mutable
+
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast}
 import org.apache.spark.sql.catalyst.plans.logical.{Distinct, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.util.{CaseInsensitiveMap, DateTimeUtils}
 import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, WriteFiles}
 import org.apache.spark.sql.types.StringType
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{SaveMode, SparkSession}
 
 import io.pmeparquet.columns.FilePlace
 import io.pmeparquet.options.FileSettings
@@ -54,15 +57,32 @@ private[spark] object KeyPlaces {
   else {
     val directory = WriteRules.tableDirectory(write.outputPath)
     val named = columns(settings, write.partitionColumns, directory)(_.name)
-    val partitions = if (named.isEmpty) Seq("") else valuesOf(session, named, queryOf(write))
-    if (partitions.size > Most)
+    val query = queryOf(write)
+    if (write.mode == SaveMode.Overwrite && !query.deterministic)
       throw PmeErrors.unsupported(
-        s"write to ${new Path(directory)}",
+        s"overwrite of ${new Path(directory)}",
+        "a key by partition for rows that are not the same in each run of the query",
+        "a value that has no key yet would be met after the old files are deleted",
+        "Write the rows to a table first, or append."
+      )
+    val partitions = if (named.isEmpty) Iterator("") else valuesOf(session, named, query, zoneOf(session, write))
+    Some(distinct(settings, partitions.map(partition => FilePlace.of(s"$directory/$partition")), directory))
+  }
+
+  /** One place for each of the names that they have. */
+  private def distinct(settings: FileSettings, places: Iterator[FilePlace], directory: String): Seq[FilePlace] = {
+    val names = mutable.HashSet.empty[String]
+    val found = places.filter { place =>
+      settings.at(place, s"write to $directory, ${place.partition}").masterKeys.count(names.add) > 0
+    }.toVector
+    if (names.size > Most)
+      throw PmeErrors.unsupported(
+        s"write to $directory",
         s"more than $Most names of keys",
         "each task gets the keys of the whole write",
-        s"Use buckets, as {${named.head.name}:bucket(64)}."
+        s"Use buckets, as {${settings.keyColumns.head}:bucket(64)}."
       )
-    Some(partitions.map(partition => FilePlace.of(s"$directory/$partition")))
+    found
   }
 
   private def queryOf(write: InsertIntoHadoopFsRelationCommand): LogicalPlan = write.query match {
@@ -70,12 +90,22 @@ private[spark] object KeyPlaces {
     case query => query
   }
 
+  /** The time zone in which Spark spells partitions. */
+  private def zoneOf(session: SparkSession, write: InsertIntoHadoopFsRelationCommand): String =
+    CaseInsensitiveMap(write.options)
+      .get(DateTimeUtils.TIMEZONE_OPTION)
+      .getOrElse(SparkAccess.sqlConf(session).sessionLocalTimeZone)
+
   /** The directories that Spark makes for the values of these columns. */
-  private def valuesOf(session: SparkSession, columns: Seq[Attribute], query: LogicalPlan): Seq[String] = {
-    val zone = Some(SparkAccess.sqlConf(session).sessionLocalTimeZone)
-    val texts = columns.map(column => Alias(Cast(column, StringType, zone), column.name)())
+  private def valuesOf(
+      session: SparkSession,
+      columns: Seq[Attribute],
+      query: LogicalPlan,
+      zone: String
+  ): Iterator[String] = {
+    val texts = columns.map(column => Alias(Cast(column, StringType, Some(zone)), column.name)())
     val plan = session.sessionState.executePlan(Distinct(Project(texts, query))).executedPlan
-    plan.executeTake(Most + 1).toSeq.map { row =>
+    plan.executeToIterator().map { row =>
       columns.indices
         .map { at =>
           val value = if (row.isNullAt(at)) null else row.getUTF8String(at).toString

@@ -3,8 +3,10 @@ package io.pmeparquet.spark.write
 import java.nio.file.{Files, StandardCopyOption}
 
 import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.DataFrame
 
+import io.pmeparquet.columns.KeyTemplate
 import io.pmeparquet.spark.admin.{KeyUsage, TableCopies, WritePlan}
 import io.pmeparquet.spark.SparkSuite
 import io.pmeparquet.Condition.{AadPrefix, BadOption, KeyMetadata, KeyNotFound, Unsupported}
@@ -131,6 +133,60 @@ class KeysByPartitionSuite extends SparkSuite {
     )
   }
 
+  test("a directory that spells a value in another way is refused, whatever its key") {
+    val numbers = people.selectExpr("*", "id % 3 AS tenant")
+    val options = kms ++ Map("footerKey" -> "t-{tenant:bucket(4)}")
+    numbers.write.format("pme-parquet").options(options).partitionBy("tenant").save(target)
+    // Another tenant's key protects a directory that Spark reads as this tenant's.
+    val other = (1 to 40).map(n => "0" * n + "2").find { text =>
+      KeyTemplate.bucketOf(text, 4) == KeyTemplate.bucketOf("0", 4)
+    }.get
+    val planted = Files.createDirectories(partition(s"tenant=$other")).resolve("part-planted.parquet")
+    Files.copy(files().find(_.toString.contains("tenant=0/")).get, planted)
+    for (reader <- Seq("pages", "spark"))
+      refused(KeyMetadata, "part-planted", "'tenant'", "read as '2'") {
+        this.reader(options + ("reader" -> reader)).load(target).collect()
+      }
+    refused(BadOption, "scan=v2")(reader(options + ("scan" -> "v2")).load(target).collect())
+  }
+
+  test("a partition of a catalog that lies in another one's directory is refused") {
+    partitioned(rowsOf, all)
+    val listed = all.map { case (name, value) => s"'$name' '$value'" }.mkString(", ")
+    setOptions(kms)
+    val columns = "ssn STRING, salary DOUBLE, id BIGINT, tenant STRING, country STRING"
+    spark.sql(
+      s"CREATE TABLE moved ($columns) USING `pme-parquet` OPTIONS ($listed) PARTITIONED BY (tenant, country) " +
+        s"LOCATION '$target-empty'"
+    )
+    spark.sql(
+      "ALTER TABLE moved ADD PARTITION (tenant = 'c1', country = 'DE') " +
+        s"LOCATION '${partition("tenant=c0/country=DE")}'"
+    )
+    refused(KeyMetadata, "'tenant'", "read as 'c1'")(spark.table("moved").collect())
+  }
+
+  test("an overwrite with rows that a second run of the query may not have is refused") {
+    partitioned(rowsOf, all)
+    val random = people.selectExpr("*", "concat('c', CAST(rand() * 3 AS INT)) AS tenant", "'DE' AS country")
+    untouched() {
+      refused(Unsupported, "not the same in each run")(partitioned(random, all, "overwrite"))
+    }
+  }
+
+  test("names that a KMS could take for one are refused") {
+    val frame = rowsOf.withColumn("tenant", expr("IF(id < 20, 'acme', 'Acme')"))
+    refused(Unsupported, "differ only in case")(partitioned(frame, all))
+    assert(!Files.exists(directory.resolve("table")))
+  }
+
+  test("partitions of a time zone have the names that the write gives them") {
+    val times = people.selectExpr("*", "TIMESTAMP '2026-01-01 12:00:00' AS at")
+    val options = kms ++ Map("footerKey" -> "t-{at:bucket(1000)}", "timeZone" -> "Asia/Tokyo")
+    times.write.format("pme-parquet").options(options).partitionBy("at").save(target)
+    assertEquals(reader(options).load(target).count(), 40L)
+  }
+
   test("a footer key alone binds reads by its template") {
     partitioned(rowsOf, all)
     refused(KeyMetadata, "requires key 'x-c")(
@@ -167,7 +223,7 @@ class KeysByPartitionSuite extends SparkSuite {
           all
         )
       }
-    refused(BadOption, "which is a key by itself") {
+    refused(BadOption, "can both have the name 't-c0'") {
       val odd = kms ++ Map("footerKey" -> "t-c0", "columnKeys" -> "t-{tenant}: ssn")
       partitioned(rowsOf, odd)
     }
