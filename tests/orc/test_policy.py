@@ -111,7 +111,7 @@ READS = {
     "masks and null": ({"orcMasks": "allow", "deniedColumns": "null"}, "PME_BAD_OPTION", "orcMasks"),
     "no such choice": ({"orcMasks": "yes"}, "PME_BAD_OPTION", "orcMasks"),
     "master keys": ({"orcMasterKeys": "{}"}, "PME_BAD_OPTION", "orcMasterKeys"),
-    "snapshot": ({"snapshot": "require"}, "PME_BAD_OPTION", "snapshot"),
+    "snapshot": ({"snapshot": "require"}, "PME_SNAPSHOT_MISMATCH", "snapshot"),
 }
 
 

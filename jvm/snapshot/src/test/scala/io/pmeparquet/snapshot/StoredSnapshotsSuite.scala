@@ -2,18 +2,18 @@ package io.pmeparquet.snapshot
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path => LocalPath}
-import java.security.{KeyPairGenerator, PublicKey}
+import java.security.{KeyPair, KeyPairGenerator, PublicKey}
 import java.util.Base64
 
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.{Secret, StoredFormats}
+import io.pmeparquet.{BlockDigests, Secret, StoredFormats}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.storage.MemoryStore
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
-import io.pmeparquet.snapshot.manifest.{HmacSealer, IndexEntry, SealCheck, Sealer}
+import io.pmeparquet.snapshot.manifest.{DataFormat, HmacSealer, IndexEntry, SealCheck, Sealer}
 import io.pmeparquet.snapshot.manifest.{PairSigningKey, SignatureSealer, TablePolicy, VerifyKey}
 import io.pmeparquet.snapshot.parts.SealedFile
 
@@ -40,6 +40,12 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
     IndexEntry(kind, Seq("id"), s"index_$at", "optional int64 id", Some("pii")) -> summary
   }
 
+  private val orcFiles = files.map { file =>
+    val blocks = Some(BlockDigests(file.length, digest(s"block of ${file.path}")))
+    val path = file.path.replace(".parquet", ".orc")
+    file.copy(path = path, aadFileUnique = None, footerSha256 = file.sha256, blocks = blocks)
+  }
+
   private def bytes(text: String) = text.getBytes(UTF_8)
 
   private final class Table(name: String, verifyKey: Option[PublicKey] = None) {
@@ -52,7 +58,13 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
       new TableSnapshots(directory, settings, check, scope(masterKeys: _*), conf)
     }
 
-    def seal(sealer: Sealer, policy: TablePolicy, indexes: Seq[(IndexEntry, ColumnSummary)] = Nil): Unit = {
+    def seal(
+        sealer: Sealer,
+        policy: TablePolicy,
+        indexes: Seq[(IndexEntry, ColumnSummary)] = Nil,
+        files: Vector[SealedFile] = files,
+        format: DataFormat = DataFormat.Parquet
+    ): Unit = {
       val before = snapshots.newest().map(snapshots.files(_))
       new NewVersion(directory, before, sealer, kms(masterKeys: _*), conf).publish(
         files,
@@ -61,7 +73,8 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
         indexes.map(_._1),
         "pme-parquet 1.0.0",
         (index, file) =>
-          if (file.aadFileUnique.isEmpty) None else indexes.find(_._1.field == index.field).map(_._2)
+          if (file.aadFileUnique.isEmpty) None else indexes.find(_._1.field == index.field).map(_._2),
+        format
       )
       ()
     }
@@ -89,6 +102,20 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
     val open = new Table("open", Some(pair.getPublic))
     open.seal(new SignatureSealer("signer", new PairSigningKey(pair)), TablePolicy(None, Nil))
     open.writeTo(folder)
+    writeKey(folder, pair)
+  }
+
+  private val orcFolder = stored("snapshots-2") { folder =>
+    val pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair()
+    val orc = new Table("orc", Some(pair.getPublic))
+    val policy = TablePolicy(None, Seq(Seq("id") -> Some("pii"), Seq("city") -> None))
+    val sealer = new SignatureSealer("signer", new PairSigningKey(pair))
+    orc.seal(sealer, policy, files = orcFiles, format = DataFormat.Orc)
+    orc.writeTo(folder)
+    writeKey(folder, pair)
+  }
+
+  private def writeKey(folder: LocalPath, pair: KeyPair): Unit = {
     val pem = Base64.getMimeEncoder.encodeToString(pair.getPublic.getEncoded)
     write(
       folder.resolve("verify.pem"),
@@ -141,5 +168,15 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
     val key = VerifyKey.ofPem("verifyKey", new Secret(text(folder.resolve("verify.pem"))))
     val snapshots = new Table("open", Some(key)).readFrom(folder).snapshots
     listed(snapshots, snapshots.newest().get)
+  }
+
+  test("a stored snapshot of ORC files has digests of their blocks") {
+    val key = VerifyKey.ofPem("verifyKey", new Secret(text(orcFolder.resolve("verify.pem"))))
+    val snapshots = new Table("orc", Some(key)).readFrom(orcFolder).snapshots
+    val newest = snapshots.newest().get
+    assertEquals(newest.manifest.format, DataFormat.Orc)
+    val found = snapshots.files(newest).files
+    assertEquals(found.map(plain), orcFiles.map(plain))
+    assertEquals(found.map(_.blocks.get.digests.toSeq), orcFiles.map(_.blocks.get.digests.toSeq))
   }
 }

@@ -7,6 +7,7 @@ import scala.util.{Failure, Random, Success, Try}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.pmeparquet.spark.{AlteredFile, SealedSuite}
+import io.pmeparquet.spark.admin.migration.OrcMigration
 import io.pmeparquet.spark.admin.Verification
 import io.pmeparquet.spark.keys.HolderKms
 import io.pmeparquet.Condition.{BadOption, SnapshotMismatch, SnapshotNotAuthentic, Unsupported}
@@ -291,5 +292,21 @@ class SealedOrcSuite extends SealedSuite {
       .map(row => (Paths.get(row.getString(0)).getFileName, Paths.get(row.getString(1)).getFileName))
     assertEquals(found.map(_._1).toSet, files(path).map(_.getFileName).toSet)
     assertEquals(found.map(_._2).toSet, files(path).map(_.getFileName).toSet)
+  }
+
+  test("a migration compares a sealed table, and copies what it compared") {
+    val path = table()
+    val to = directory.resolve("migrated").toString
+    val write = owner ++ Map("footerKey" -> "pii", "columnKeys" -> "pii: name")
+    def migrate() = OrcMigration.migrate(fresh, path, to, reading, write)
+    val file = files(path).head
+    val whole = Files.readAllBytes(file)
+    AlteredFile.flip(file, 500)
+    refused(SnapshotMismatch)(migrate())
+    AlteredFile.replace(file, whole)
+    val aside = Files.move(file, directory.resolve("aside"))
+    refused(SnapshotMismatch, "missing")(migrate())
+    Files.move(aside, file)
+    assertEquals(migrate().rows, 1000L)
   }
 }

@@ -17,13 +17,15 @@ import org.apache.spark.util.SerializableConfiguration
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.copy.InPlaceManifest
-import io.pmeparquet.parquet.storage.{Found, OwnFiles, ResumableTable, StagedTable}
+import io.pmeparquet.parquet.storage.{Found, ListedFile, OwnFiles, ResumableTable, StagedTable}
 import io.pmeparquet.spark.admin.{Refusal, WritePlan}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
+import io.pmeparquet.spark.admin.seal.SealedGuard
 import io.pmeparquet.spark.options.{OptionOrigin, OrcResolver, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedFileFormat
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
+import io.pmeparquet.spark.snapshot.{SealState, SnapshotReads}
 
 /** One migration, or the plan of one. ''Driver only'': only [[OrcFileCheck]] and [[OrcFileCopy]] go to executors. */
 private[migration] final class OrcMigrationRun(
@@ -50,7 +52,15 @@ private[migration] final class OrcMigrationRun(
       .refusals(ResolvedOptions.ofFrame(session, options).writeSettings.files)
       .headOption
       .foreach(refused => throw refused)
-    new OrcMigrationJob(session, looked, schema, orcFormat(looked.source), readOptions, options, to).run()
+    new OrcMigrationJob(
+      session,
+      looked,
+      schema,
+      orcFormat(looked.source, looked.seal),
+      readOptions,
+      options,
+      to
+    ).run()
   }
 
   def plan(): MigrationPlan = {
@@ -114,6 +124,7 @@ private[migration] final class OrcMigrationRun(
     refusePositions()
     val found = OrcSource.of(session, source, readOptions, readConf)
     refuseWithin(found)
+    val seal = sealedAs(found)
     val scope =
       new OrcResolver(ResolvedOptions.ofFrame(session, readOptions), found.property).read(isSparks = false)
     // The session may say so as well.
@@ -130,8 +141,30 @@ private[migration] final class OrcMigrationRun(
     LookedAt(
       found,
       looked.collect { case (file, Right(facts)) => file -> facts },
-      looked.collect { case (file, Left(failure)) => file -> failure }
+      looked.collect { case (file, Left(failure)) => file -> failure },
+      seal
     )
+  }
+
+  /**
+   * Requires that a sealed table is as its snapshot lists it: what its files say of keys decides the keys of the target.
+   *
+   * @return what the copy of each file compares, too
+   */
+  private def sealedAs(found: OrcSource): SealState = {
+    val resolved = ResolvedOptions.ofFrame(session, readOptions)
+    val files = found.files.map { file =>
+      ListedFile(file.path, file.length, file.modified, hasExternalMaterial = false)
+    }
+    val directories = files.map(file => new Path(file.path).getParent).distinct
+    val tables = new SnapshotReads(resolved).tables(directories, _ => false)
+    tables.foreach { table =>
+      // A path may be of a part of the table.
+      val place =
+        if (found.columns.isDefined) table.directory else TableFiles.qualified(found.name, readConf)
+      new SealedGuard(resolved).requireAsSealed(place, files, files)
+    }
+    SealState.of(tables)
   }
 
   private def refuseMasks(): Unit = {
@@ -167,24 +200,24 @@ private[migration] final class OrcMigrationRun(
 
   /** The columns of the target without those of partitions. */
   private def columns(looked: LookedAt): StructType = {
-    val schema = looked.source.columns.getOrElse(inferred(looked.source))
+    val schema = looked.source.columns.getOrElse(inferred(looked.source, looked.seal))
     if (schema.isEmpty)
       throw PmeErrors.notMigrated(looked.source.name, "its files have no columns", "Leave the table out.")
     StructType(schema.fields.map(_.copy(nullable = true)))
   }
 
-  private def inferred(found: OrcSource): StructType = {
+  private def inferred(found: OrcSource, seal: SealState): StructType = {
     val files = found.files.map { file =>
       new FileStatus(file.length, false, 1, file.length, file.modified, new Path(file.path))
     }
-    orcFormat(found)
+    orcFormat(found, seal)
       .inferSchema(session, readOptions + ("mergeSchema" -> "true"), files)
       .getOrElse(StructType(Nil))
   }
 
   // A package that rules use cannot name the classes that install the rules.
-  private def orcFormat(found: OrcSource): OrcFormat = {
-    val format = OrcMigrationRun.instance(FormatName.OrcClass).asInstanceOf[OrcFormat]
+  private def orcFormat(found: OrcSource, seal: SealState): OrcFormat = {
+    val format = OrcMigrationRun.instance(FormatName.OrcClass).asInstanceOf[OrcFormat].withSeal(seal)
     found.property.fold(format)(format.withProperty)
   }
 }
@@ -224,11 +257,15 @@ private[migration] object OrcMigrationRun {
  */
 final case class MigratedTable(files: Long, rows: Long, bytes: Long, already: Long)
 
-/** @param failures why files cannot be migrated */
+/**
+ * @param failures why files cannot be migrated
+ * @param seal what a snapshot says of the files
+ */
 private final case class LookedAt(
     source: OrcSource,
     opened: Seq[(OrcFile, OrcFacts)],
-    failures: Seq[(OrcFile, FileFailure)]
+    failures: Seq[(OrcFile, FileFailure)],
+    seal: SealState
 ) {
   def facts: Seq[OrcFacts] = opened.map(_._2)
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 
 import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, LeafColumn}
-import io.pmeparquet.orc.{OrcFacts, OrcUsage}
+import io.pmeparquet.orc.{OrcFileFacts, OrcUsage}
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.storage.ListedFile
@@ -270,7 +270,7 @@ private[admin] final class SealingTask(scope: ReadScope, wanted: List[WantedSumm
   private def of(file: ListedFile, conf: Configuration): FileFacts = PmeSparkException.translated {
     step.counting(file.length) {
       // What is no ORC file fails as a Parquet file would.
-      if (OrcUsage.isOrc(new Path(file.path), conf)) OrcFacts.of(file, conf)
+      if (OrcUsage.isOrc(new Path(file.path), conf)) OrcFileFacts.of(file, conf)
       else FileFacts.of(scope, file, wanted, conf)
     }
   }

@@ -13,7 +13,7 @@ import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.storage.ListedFile
 
 /** What identifies an ORC file, and what protects it, for a snapshot. It needs no key. */
-object OrcFacts {
+object OrcFileFacts {
 
   /**
    * Reads the whole file once, and its tail and stripe footers from the bytes that were hashed.
