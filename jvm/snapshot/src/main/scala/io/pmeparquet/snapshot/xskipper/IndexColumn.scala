@@ -124,20 +124,17 @@ private[xskipper] final class LeafRows[A](
       val level = column.getCurrentDefinitionLevel
       highest = highest.max(level)
       if (level == leaf.getMaxDefinitionLevel) {
-        if (count < LeafRows.MostValues) values += read(column)
+        if (count < StoredSummary.MostValues) values += read(column)
         count += 1
       }
       column.consume()
       left -= 1
     } while (left > 0 && column.getCurrentRepetitionLevel > 0)
-    LeafRows.Row(values.toVector, highest, count <= LeafRows.MostValues)
+    LeafRows.Row(values.toVector, highest, count <= StoredSummary.MostValues)
   }
 }
 
 private[xskipper] object LeafRows {
-
-  /** A list with more values excludes files too seldom to be worth the time. */
-  val MostValues = 10000
 
   /**
    * @param level the highest definition level

@@ -133,7 +133,7 @@ private[snapshot] object SerializedSummary {
   /** An empty list says of no type that all values are null, so it says nothing. */
   private def list(elements: Seq[JavaValue]): Option[StoredSummary] = {
     val values = elements.map(value)
-    if (values.isEmpty || values.size > LeafRows.MostValues || values.exists(_.isEmpty)) None
+    if (values.isEmpty || values.size > StoredSummary.MostValues || values.exists(_.isEmpty)) None
     else {
       val types = values.flatten.map(_._1).distinct
       if (types.size == 1) StoredSummary.list(types.head, values.flatten.map(_._2)) else None

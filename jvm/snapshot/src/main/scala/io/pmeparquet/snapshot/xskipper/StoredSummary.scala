@@ -20,6 +20,9 @@ private[pmeparquet] object StoredSummary {
   /** @param filter of Spark's sketches, in format version 1 */
   final case class Sketch(filter: Array[Byte]) extends StoredSummary
 
+  /** A list with more values excludes files too seldom to be worth the time. */
+  val MostValues = 10000
+
   /** In place of the number of nulls. */
   val UnknownNulls = -1L
 
