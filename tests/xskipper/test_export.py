@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql import functions as f
 
 import pme_parquet as pme
 from tests.support.canary import data_files
@@ -145,6 +146,62 @@ def test_reads_skip_by_an_export(spark: SparkSession, tmp_path: Path, conf: Conf
             expected = load(spark, tmp_path / "t", snapshot="off").where(condition).count()
             assert frame.count() == expected, condition
             assert len(files_read(frame)[0]) == number, condition
+
+
+def test_bloom_filters_are_made_of_the_data_if_an_export_asks_and_reads_skip_by_them(
+    spark: SparkSession, tmp_path: Path, conf: Conf
+) -> None:
+    frame = spark.sql(
+        "SELECT id, concat('n', id) AS name, id / 2.0D AS ratio, CAST(id % 2 AS INT) AS part FROM range(40)"
+    )
+    writer = frame.repartition(1).write.format(FORMAT).options(**FOOTER | {"columnKeys": "pii: name"})
+    writer.partitionBy("part").save(str(tmp_path / "t"))
+    indexes = [pme.Bloom("id", fpp=0.001, ndv=50), pme.Bloom("name"), pme.Bloom("ratio")]
+    pme.seal(spark, tmp_path / "t", options=KMS, index=indexes, expect="unsealed")
+    done = pme.export_xskipper(spark, tmp_path / "t", tmp_path / "store", options=KMS)
+    assert (done.indexes, len(done.not_exported)) == (0, 3)
+    done = pme.export_xskipper(spark, tmp_path / "t", tmp_path / "store", options=KMS, bloom_filters=True)
+    assert (done.files, done.left_out, done.indexes, done.not_exported) == (2, 0, 2, ("bloom(ratio)",))
+    fields = stated(opened(tmp_path / "store" / NAME, "footer", "pii"))
+    index = fields["id_bloomfilter_2"]["metadata"]["index"]
+    assert index["params"] == {"io.xskipper.index.bloom.fpp": "0.001", "io.xskipper.index.bloom.ndv": "50"}
+    assert fields["name_bloomfilter_4"]["metadata"]["index"]["key_metadata"] == "pii"
+    with conf({"spark.sql.adaptive.enabled": "false"}):
+        for condition, number in {"id = 3": 1, "name = 'n8'": 1, "id IN (2, 3)": 2, "name = 'n40'": 0}.items():
+            frame = load(spark, tmp_path / "t", snapshot="off", xskipperStore=str(tmp_path / "store")).where(condition)
+            assert frame.count() == load(spark, tmp_path / "t", snapshot="off").where(condition).count(), condition
+            assert len(files_read(frame)[0]) == number, condition
+
+
+def test_an_export_after_an_append_keeps_what_the_store_said_and_adds_the_new_files(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table(spark, tmp_path / "t")
+    columns = ("id_minmax_2", "name_valuelist_4", "virtual_part")
+
+    def export() -> dict[str, dict[str, Any]]:
+        pme.export_xskipper(spark, tmp_path / "t", tmp_path / "store", options=KMS)
+        return rows(opened(tmp_path / "store" / NAME, "footer", "pii", "pay"), *columns)
+
+    before = export()
+    more = load(spark, tmp_path / "t").withColumn("id", f.expr("id + 100")).repartition(1)
+    more.write.mode("append").format(FORMAT).options(**FOOTER | KEYS).partitionBy("part").save(str(tmp_path / "t"))
+    after = export()
+    assert {name: after[name] for name in before} == before
+    new = {name: after[name]["id_minmax_2"]["min"] for name in after.keys() - before.keys()}
+    assert sorted(new.values()) == [100, 110]
+
+
+def test_an_index_whose_name_in_a_store_begins_that_of_another_column_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.range(3).selectExpr("id AS a", "id AS a_minmax_1").write.format(FORMAT).options(**FOOTER).save(
+        str(tmp_path / "t")
+    )
+    pme.seal(spark, tmp_path / "t", options=KMS, index=[pme.MinMax("a", "a_minmax_1")], expect="unsealed")
+    with refused("PME_UNSUPPORTED", "a_minmax_1_minmax_10"):
+        pme.export_xskipper(spark, tmp_path / "t", tmp_path / "store", options=KMS)
+    assert not (tmp_path / "store").exists()
 
 
 def test_a_plaintext_table_has_a_plaintext_store_and_what_cannot_be_a_store_is_refused(

@@ -33,7 +33,7 @@ class ExportedStore:
         left_out: number of data files that are not in the store, since it cannot say of them what an index says.
             Readers of the store read these files.
         indexes: number of indexes in the store.
-        not_exported: the table's indexes of other kinds, as `bloom(id)`.
+        not_exported: the table's other indexes, as `bloom(id)`.
     """
 
     location: str
@@ -59,6 +59,7 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
     index_keys: ColumnKeys | str | None = None,
     footer_key: str | None = None,
     plaintext_footer: bool = False,
+    bloom_filters: bool = False,
     verify_key: SecretReference | None = None,
     location: PathLike | None = None,
 ) -> ExportedStore:
@@ -67,6 +68,8 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
     The store is of the newest snapshot. It replaces the store that an earlier export wrote to the same directory, in
     one step. It is encrypted if an index is. A store is not signed: whoever can write to it can hide rows from those
     who read by it.
+
+    Export again after `pme.seal`: an export reads the indexes of the snapshot, not the data.
 
     Example:
         print(pme.export_xskipper(spark, "people", "xskipper/people", kms=keys))
@@ -83,6 +86,8 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
             of the table.
         plaintext_footer: whether the footer is signed instead of encrypted. Columns, key ids and types are then
             readable by everybody.
+        bloom_filters: whether the store also has Bloom filters, for the table's indexes of that kind on whole numbers
+            and strings. They are not those of the snapshot, so all data files are read for them.
         verify_key: a reference to the public key (PEM) that the snapshot must be signed with.
         location: the directory of the snapshots, if it is not `_pme_snapshots` in the table's directory.
 
@@ -97,6 +102,13 @@ def export_xskipper(  # noqa: PLR0913 what to export, with which keys, and where
     reading = joined(own, export.reading(kms, options), _WHERE)
     where = path_of(target, f"{_WHERE}(target)")
     done = export.run(
-        export.path(path), where, reading, footer_key, plaintext_footer, progress=False, interrupted=_INTERRUPTED
+        export.path(path),
+        where,
+        reading,
+        footer_key,
+        plaintext_footer,
+        bloom_filters,
+        progress=False,
+        interrupted=_INTERRUPTED,
     )
     return result_of(ExportedStore, done, not_exported=tuple(done.notExported()))

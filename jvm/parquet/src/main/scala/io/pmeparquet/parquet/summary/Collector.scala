@@ -107,7 +107,7 @@ private[summary] final class BloomCollector(fpp: Double, ndv: Option[Long]) exte
 }
 
 /** A set of hashes, without an object for each. */
-private[summary] final class DistinctHashes {
+private[pmeparquet] final class DistinctHashes {
   private var slots = new Array[Long](1024)
   private var hasZero = false
   private var used = 0

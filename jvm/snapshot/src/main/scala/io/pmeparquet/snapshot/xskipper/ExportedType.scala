@@ -34,7 +34,14 @@ private[pmeparquet] final class ExportedType private (
     case ColumnSummary.ValueList(values, nulls) =>
       val converted = values.map(valid)
       if (converted.exists(_.isEmpty)) None else Some(ColumnSummary.ValueList(converted.flatten, nulls))
+    case sketch: ColumnSummary.OfClass => Some(sketch).filter(_ => hasSketches)
     case _ => None
+  }
+
+  /** Whether Xskipper makes Bloom filters of this type. */
+  def hasSketches: Boolean = of match {
+    case StoredType.Text | _: StoredType.Whole => true
+    case _ => false
   }
 
   private def valid(value: Array[Byte]): Option[Array[Byte]] =

@@ -20,14 +20,42 @@ private[snapshot] final case class StoreSchema(
     encryption: Option[StoreEncryption],
     indexes: Seq[StoreIndex],
     partitions: Seq[String]
-)
+) {
+
+  /** Where the table's files are, as ids of files begin; none if the store names a table of a catalog, or none. */
+  private val places: Seq[String] = table.toSeq.filter(_.contains('/')).flatMap { place =>
+    // Version 0 has neither the first slash nor the scheme.
+    if (place.startsWith("/") || place.contains("://")) Seq(place)
+    else Seq(s"/$place", s"${FileId.Cos}$place")
+  }
+
+  /** Whether the store can speak of a file: not if it names another table. */
+  def isOfTable(file: FileId): Boolean =
+    places.isEmpty || places.exists(place => file.text.startsWith(place.stripSuffix("/") + "/"))
+}
 
 /** @param columnKeys as `encryption.column.keys`: key labels with their columns */
 private[snapshot] final case class StoreEncryption(
     columnKeys: String,
     footerKey: String,
     plaintextFooter: Boolean
-)
+) {
+
+  /** The label of each column in the list; two for a column are none that a file can have. */
+  private lazy val labels: Map[String, Seq[String]] = columnKeys
+    .split(';')
+    .toSeq
+    .filter(_.nonEmpty)
+    .flatMap { group =>
+      val (label, columns) = group.span(_ != ':')
+      columns.drop(1).split(',').toSeq.map(_ -> label)
+    }
+    .groupBy(_._1)
+    .map { case (column, found) => column -> found.map(_._2).distinct }
+
+  /** @param leaf a column's path, with dots between its parts */
+  def labelOf(leaf: String): Option[String] = labels.get(leaf).map(_.mkString(","))
+}
 
 /**
  * @param kind Xskipper's name: `minmax`, `valuelist`, `bloomfilter`, or that of a plugin
@@ -190,7 +218,7 @@ private[snapshot] object StoreSchema {
 }
 
 /** The names of index columns in a store, which each version makes in its own way ("Column name generation"). */
-private[snapshot] object IndexName {
+private[pmeparquet] object IndexName {
 
   /**
    * @param version of the store

@@ -89,50 +89,77 @@ private[pmeparquet] object StoreShape {
    */
   final case class Row(id: String, partition: Seq[Option[Array[Byte]]], summaries: Seq[ColumnSummary])
 
+  /** @param name Xskipper's */
+  sealed abstract class Kind(val name: String)
+  case object MinMax extends Kind("minmax")
+  case object ValueList extends Kind("valuelist")
+
+  /** @param parameters by Xskipper's names; it makes the filters of further files by them */
+  final case class Bloom(parameters: Seq[(String, String)]) extends Kind("bloomfilter")
+
+  object Bloom {
+
+    /** @param ndv none: Xskipper's default */
+    def apply(fpp: Double, ndv: Option[Long]): Bloom = Bloom(
+      Seq("io.xskipper.index.bloom.fpp" -> fpp.toString) ++
+        ndv.map(number => "io.xskipper.index.bloom.ndv" -> number.toString)
+    )
+  }
+
   /**
    * @param column in lower case, with dots between the parts of a nested one
    * @param key label of its key; none for a plaintext index
    */
-  final case class Index(isList: Boolean, column: String, of: StoredType, key: Option[String]) {
-    private val kind = if (isList) "valuelist" else "minmax"
-    val field: String = IndexName.of(StoreSchema.NewestVersion, Seq(column), kind)
+  final case class Index(kind: Kind, column: String, of: StoredType, key: Option[String]) {
+    val field: String = IndexName.of(StoreSchema.NewestVersion, Seq(column), kind.name)
 
-    private[StoreShape] def group: Type =
-      if (isList) ConversionPatterns.listOfElements(Type.Repetition.OPTIONAL, field, of.leaf("element"))
-      else new GroupType(Type.Repetition.OPTIONAL, field, of.leaf("min"), of.leaf("max"))
+    private[StoreShape] def group: Type = kind match {
+      case MinMax => new GroupType(Type.Repetition.OPTIONAL, field, of.leaf("min"), of.leaf("max"))
+      case ValueList =>
+        ConversionPatterns.listOfElements(Type.Repetition.OPTIONAL, field, of.leaf("element"))
+      case Bloom(_) => Types.optional(PrimitiveTypeName.BINARY).named(field)
+    }
 
     private[StoreShape] def describe(node: ObjectNode): Unit = {
-      val index = node.putObject("metadata").putObject("index").put("name", kind)
+      val index = node.putObject("metadata").putObject("index").put("name", kind.name)
       index.putArray("cols").add(column)
       key.foreach(index.put("key_metadata", _))
       val content = node.putObject("type")
-      if (isList) content.put("type", "array").put("elementType", of.spark).put("containsNull", true)
-      else {
-        val bounds = content.put("type", "struct").putArray("fields")
-        Seq("min", "max").foreach { name =>
-          bounds
-            .addObject()
-            .put("name", name)
-            .put("type", of.spark)
-            .put("nullable", true)
-            .putObject("metadata")
-        }
+      kind match {
+        case ValueList => content.put("type", "array").put("elementType", of.spark).put("containsNull", true)
+        case MinMax =>
+          val bounds = content.put("type", "struct").putArray("fields")
+          Seq("min", "max").foreach { name =>
+            bounds
+              .addObject()
+              .put("name", name)
+              .put("type", of.spark)
+              .put("nullable", true)
+              .putObject("metadata")
+          }
+        case Bloom(parameters) =>
+          content.put("type", "udt").put("class", SerializedKind.BloomType).putNull("pyClass")
+          content.put("sqlType", "binary")
+          val stated = index.putObject("params")
+          parameters.foreach { case (name, value) => stated.put(name, value) }
       }
       ()
     }
 
-    private[StoreShape] def add(row: Group, summary: ColumnSummary): Unit = {
-      val group = row.addGroup(field)
-      summary match {
-        case ColumnSummary.Range(bounds, _) =>
-          bounds.foreach { case (min, max) =>
-            StoreShape.add(group, of.leaf("min"), min)
-            StoreShape.add(group, of.leaf("max"), max)
-          }
-        case ColumnSummary.ValueList(values, _) =>
-          values.foreach(value => StoreShape.add(group.addGroup("list"), of.leaf("element"), value))
-        case other => throw new IllegalStateException(s"internal error: $other has no form in a store")
-      }
+    private[StoreShape] def add(row: Group, summary: ColumnSummary): Unit = summary match {
+      case ColumnSummary.Range(bounds, _) =>
+        val group = row.addGroup(field)
+        bounds.foreach { case (min, max) =>
+          StoreShape.add(group, of.leaf("min"), min)
+          StoreShape.add(group, of.leaf("max"), max)
+        }
+      case ColumnSummary.ValueList(values, _) =>
+        val group = row.addGroup(field)
+        values.foreach(value => StoreShape.add(group.addGroup("list"), of.leaf("element"), value))
+      // By SketchSummary.
+      case ColumnSummary.OfClass(sketch) =>
+        row.add(field, Binary.fromConstantByteArray(SerializedSummary.ofSketch(sketch)))
+      case other => throw new IllegalStateException(s"internal error: $other has no form in a store")
     }
   }
 

@@ -131,7 +131,10 @@ private[xskipper] final class StoreFile(
         val name = names.next().values.headOption.flatMap(FileId.parse)
         val summaries =
           cells.flatMap(one => one.next().map(found => one.column.index -> found)).toVector
-        name.foreach(id => each(StoreRow(id, summaries)))
+        name.foreach { id =>
+          if (stated.isOfTable(id)) each(StoreRow(id, summaries))
+          else report(PmeErrors.xskipperUnusable(where, s"it has a file that is not of its table").getMessage)
+        }
         left -= 1
       }
     }
@@ -145,20 +148,29 @@ private[xskipper] final class StoreFile(
       column -> groupsOf(Seq(index.field))
     }
 
+  /** What a store says of its keys in two places must be how the file is encrypted. */
   private def requireKey(index: StoreIndex): Unit = {
-    val own = protections.filter(_._1.head == index.field).map(_._2)
+    val own = protections.filter(_._1.head == index.field)
     index.key.foreach { label =>
-      val isUnderIt = own.forall {
-        case ColumnProtection.ColumnKey(key) => key == label
-        case ColumnProtection.FooterKey => reader.footerMasterKey.contains(label)
-        case ColumnProtection.Plaintext => false
-      }
-      if (!isUnderIt || own.isEmpty)
+      if (own.isEmpty || !own.forall(one => isUnder(one._2, Some(label))))
         throw PmeErrors.xskipperUnusable(
           where,
           s"it states key '$label' for column '${index.field}', which is not the key of that column"
         )
     }
+    for (encryption <- stated.encryption; (leaf, protection) <- own)
+      if (!isUnder(protection, encryption.labelOf(leaf.mkString("."))))
+        throw PmeErrors.xskipperUnusable(
+          where,
+          s"its list of keys is not that of the file for column '${index.field}'"
+        )
+  }
+
+  /** @param label none: that of the footer, or no encryption */
+  private def isUnder(protection: ColumnProtection, label: Option[String]): Boolean = protection match {
+    case ColumnProtection.ColumnKey(key) => label.contains(key)
+    case ColumnProtection.FooterKey => label.forall(reader.footerMasterKey.contains(_))
+    case ColumnProtection.Plaintext => label.isEmpty
   }
 
   private def reporting[A](index: StoreIndex)(step: => A): Option[A] =
@@ -198,68 +210,4 @@ private[xskipper] final class StoreFile(
   }
 
   override def close(): Unit = reader.close()
-}
-
-/**
- * What a store calls a data file: `<path>#<modification time>`, without scheme and bucket, or `cos://<bucket>/<path>#…`.
- *
- * @param bucket none if the id names none: the file may then be in any
- * @param path absolute, and decoded
- * @param modified in milliseconds since 1970
- */
-private[pmeparquet] final case class FileId(bucket: Option[String], path: String, modified: Long)
-
-private[pmeparquet] object FileId {
-  private val Cos = "cos://"
-
-  /** None for a text that is no id, or says nothing of the file's time. */
-  def parse(text: String): Option[FileId] = {
-    // A path may have a number sign, too.
-    val at = text.lastIndexOf('#')
-    val time = if (at < 0) "" else text.substring(at + 1)
-    if (at <= 0 || !time.matches("[1-9][0-9]{0,17}")) None
-    else {
-      val place = text.substring(0, at)
-      if (place.startsWith("/")) Some(FileId(None, place, time.toLong))
-      else if (!place.startsWith(Cos)) None
-      else {
-        val rest = place.substring(Cos.length)
-        val slash = rest.indexOf('/')
-        if (slash <= 0) None else Some(FileId(Some(rest.take(slash)), rest.drop(slash), time.toLong))
-      }
-    }
-  }
-
-  /**
-   * The ids that describe a file.
-   *
-   * @param file qualified
-   * @param store the directory of the store, qualified: an id without a bucket can only mean a file where the store
-   *   itself is, or a file of another bucket with the same path would be taken for it
-   */
-  def of(file: Path, modified: Long, store: Path): Seq[FileId] = {
-    val uri = file.toUri
-    def isWhereStoreIs = {
-      def place(path: Path) =
-        (Option(path.toUri.getScheme).map(_.toLowerCase), Option(path.toUri.getAuthority))
-      place(file) == place(store)
-    }
-    val unnamed = if (isWhereStoreIs) Seq(FileId(None, uri.getPath, modified)) else Nil
-    val named = Option(uri.getAuthority).filter(_ => uri.getScheme == "cos").map { authority =>
-      FileId(Some(containerOf(authority)), uri.getPath, modified)
-    }
-    unnamed ++ named
-  }
-
-  /** The id that a store has for a file. */
-  def text(path: Path, modified: Long): String = s"${path.toUri.getPath}#$modified"
-
-  /** Xskipper's id of a table. */
-  def table(path: Path): String = path.toUri.getPath.stripSuffix("/")
-
-  /** The bucket in the authority `<bucket>.<service>`. */
-  private def containerOf(authority: String) = {
-    val dot = authority.lastIndexOf('.')
-    if (dot <= 0) authority else authority.take(dot)
-  }
 }

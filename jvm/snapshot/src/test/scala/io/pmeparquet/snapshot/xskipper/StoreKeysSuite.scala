@@ -1,6 +1,6 @@
 package io.pmeparquet.snapshot.xskipper
 
-import java.nio.file.{Path => LocalPath}
+import java.nio.file.{Files, Path => LocalPath}
 import java.util.Collections
 
 import org.apache.hadoop.conf.Configuration
@@ -104,6 +104,30 @@ class StoreKeysSuite extends StoreSuite {
     assert(problems.forall(_.contains("which is not the key of that column")), problems)
   }
 
+  table.test("an index is not used if the list of keys has another one for its column, or none") { root =>
+    val keys = encrypted(root, "a" -> "k1", "b" -> "k2")
+    val labels = Seq("a" -> Some("k1"), "b" -> Some("k2"), "c" -> None)
+    def columnsWith(from: String, to: String): (Seq[Set[String]], Seq[String]) = {
+      val store = Files.createTempDirectory(root, "store")
+      write(store, described("footer", labels: _*).replace(from, to), Columns, keys)("/t/a#1" -> bounds _)
+      val (rows, problems) = rowsOf(store, "footer", "k1", "k2")
+      (columnsOf(rows), problems)
+    }
+    assertEquals(columnsWith("", "")._1, Seq(Set("a", "b", "c")))
+    val changes = Seq(
+      ("k1:a_minmax_1.min,", "k2:a_minmax_1.min;k1:", "a"),
+      ("k1:a_minmax_1.min,", "k1:", "a"),
+      ("k2:b_minmax_1.min", "k1:b_minmax_1.min;k2:b_minmax_1.min", "b"),
+      ("k1:a_minmax_1.min", "k1:c_minmax_1.min,a_minmax_1.min", "c")
+    )
+    changes.foreach { case (from, to, lost) =>
+      val (columns, problems) = columnsWith(from, to)
+      assertEquals(columns, Seq(Set("a", "b", "c") - lost))
+      val expected = s"its list of keys is not that of the file for column '${lost}_minmax_1'"
+      assert(problems.exists(_.contains(expected)), problems)
+    }
+  }
+
   table.test("a store that states another footer key, or keys without encryption, is not used") { root =>
     write(root.resolve("1"), described("k1", "a" -> None), Columns, encrypted(root.resolve("1")))(
       "/t/a#1" -> bounds _
@@ -117,8 +141,8 @@ class StoreKeysSuite extends StoreSuite {
   }
 
   table.test("what an export writes is read as it was, under the keys that it states") { root =>
-    val index = StoreShape.Index(isList = false, "a.B#".toLowerCase, StoredType.Int, Some("k1"))
-    val list = StoreShape.Index(isList = true, "s", StoredType.Text, Some("k2"))
+    val index = StoreShape.Index(StoreShape.MinMax, "a.B#".toLowerCase, StoredType.Int, Some("k1"))
+    val list = StoreShape.Index(StoreShape.ValueList, "s", StoredType.Text, Some("k2"))
     val keys = new StoreKeys("footer", plaintextFooter = false, Seq(index.field -> "k1", list.field -> "k2"))
     val shape = new StoreShape("/t", Seq("day" -> StoredType.Int), Seq(index, list), Some(keys))
     val number = StoredType.bytes(_: Int)
@@ -142,7 +166,7 @@ class StoreKeysSuite extends StoreSuite {
       rows.head.summaries.map { case (index, _) => index.field -> index.key.get }.toMap,
       Map("a$#$b##_minmax_7" -> "k1", "s_valuelist_1" -> "k2")
     )
-    java.nio.file.Files.write(root.resolve("part-1.parquet"), Array[Byte](1))
+    Files.write(root.resolve("part-1.parquet"), Array[Byte](1))
     refused("PME_BAD_OPTION", "part-1.parquet")(writer.write(hadoop(root), Iterator(row)))
   }
 }

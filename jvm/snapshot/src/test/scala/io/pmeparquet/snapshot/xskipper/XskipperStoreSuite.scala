@@ -156,6 +156,35 @@ class XskipperStoreSuite extends StoreSuite {
     assertEquals(problems.size, 2)
   }
 
+  table.test("a store says nothing of files that are not of the table that it names") { root =>
+    val index = minMax("d_minmax_1", "d", "double")
+    def named(table: String, file: String): (Int, Seq[String]) = {
+      val store = Files.createTempDirectory(root, "store")
+      write(store, json(s"""{"version":4,"tableIdentifier":"$table"}""", index), Doubles)(
+        file -> doubles(1, 2) _
+      )
+      val (rows, problems) = rowsOf(store)
+      (rows.size, problems)
+    }
+    for (
+      (table, file) <- Seq(
+        "/x/t" -> "/x/t/a#1",
+        "/x/t" -> "/x/t/day=1/a#1",
+        "/x/t/" -> "/x/t/a#1",
+        "x/t" -> "/x/t/a#1",
+        "cos://b/x/t" -> "cos://b/x/t/a#1",
+        "b/x/t" -> "cos://b/x/t/a#1",
+        // A table of a catalog may have its files anywhere.
+        "db.t" -> "/x/t/a#1"
+      )
+    ) assertEquals(named(table, file), 1 -> Nil, table)
+    for ((table, file) <- Seq("/x/t" -> "/x/t2/a#1", "/x/t" -> "/x/a#1", "cos://b/x/t" -> "/x/t/a#1")) {
+      val (rows, problems) = named(table, file)
+      assertEquals(rows, 0)
+      assert(problems.head.contains("not of its table"), problems)
+    }
+  }
+
   test("names of columns are those of each version") {
     assertEquals(IndexName.of(0, Seq("a", "b"), "someindex"), "a:b_someindex")
     assertEquals(IndexName.of(1, Seq("a", "b"), "someindex"), "a_b_someindex")

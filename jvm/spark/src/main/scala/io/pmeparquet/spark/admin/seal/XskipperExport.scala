@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.admin.seal
 
+import java.util.Locale
+
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
@@ -9,12 +11,24 @@ import org.apache.spark.sql.types.{DataType, DecimalType}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.LeafColumn
-import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
-import io.pmeparquet.snapshot.{IndexContent, TableSnapshot}
+import io.pmeparquet.parquet.inspect.FileFacts
+import io.pmeparquet.parquet.storage.ListedFile
+import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind, WantedSummary}
 import io.pmeparquet.snapshot.manifest.{IndexEntry, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
-import io.pmeparquet.snapshot.xskipper.{ExportedType, FileId, StoreKeys, StoreShape, StoreWriter, StoredType}
-import io.pmeparquet.spark.admin.job.{Progress, TableFiles}
+import io.pmeparquet.snapshot.xskipper.{
+  ExportedType,
+  FileId,
+  IndexName,
+  SketchSummary,
+  SparkSketch,
+  StoreKeys,
+  StoreShape,
+  StoreWriter,
+  StoredType
+}
+import io.pmeparquet.snapshot.TableSnapshot
+import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -44,6 +58,7 @@ object XskipperExport {
    * @param target the directory of the store
    * @param options those of a read, and `indexKeys`: labels of the keys of indexes, by their columns
    * @param footerKey label of the store's footer key; none: the table's
+   * @param bloomFilters whether to make Bloom filters for the table's indexes of that kind, which reads all data files
    * @throws io.pmeparquet.PmeException if the table is not sealed, or an index cannot be exported
    */
   def write(
@@ -52,9 +67,10 @@ object XskipperExport {
       target: String,
       options: Map[String, String],
       footerKey: Option[String],
-      plaintextFooter: Boolean
+      plaintextFooter: Boolean,
+      bloomFilters: Boolean
   ): ExportedStore = PmeSparkException.translated {
-    new XskipperExport(session, path, target, options).run(footerKey, plaintextFooter)
+    new XskipperExport(session, path, target, options).run(footerKey, plaintextFooter, bloomFilters)
   }
 
   /** For Python. Null stands for an argument that the user did not give. */
@@ -64,9 +80,10 @@ object XskipperExport {
       target: String,
       options: java.util.Map[String, String],
       footerKey: String,
-      plaintextFooter: Boolean
+      plaintextFooter: Boolean,
+      bloomFilters: Boolean
   ): ExportedStore = Progress.unwatching {
-    write(session, path, target, options.asScala.toMap, Option(footerKey), plaintextFooter)
+    write(session, path, target, options.asScala.toMap, Option(footerKey), plaintextFooter, bloomFilters)
   }
 }
 
@@ -77,7 +94,8 @@ private final class XskipperExport(
     options: Map[String, String]
 ) {
   private val conf = SparkAccess.hadoopConf(session, options)
-  private val snapshots = new SnapshotResolver(ResolvedOptions.ofFrame(session, options))
+  private val resolved = ResolvedOptions.ofFrame(session, options)
+  private val snapshots = new SnapshotResolver(resolved)
   private val table = TableFiles.qualified(path, conf)
   private val store = TableFiles.qualified(target, conf)
   private val reader = snapshots.snapshots(snapshots.directory(table))
@@ -85,21 +103,22 @@ private final class XskipperExport(
   private def refused(index: IndexEntry, why: String, remedy: String) =
     PmeErrors.xskipperIndex(table.toString, index.label, why, remedy)
 
-  def run(footerKey: Option[String], plaintextFooter: Boolean): ExportedStore = {
+  def run(footerKey: Option[String], plaintextFooter: Boolean, bloomFilters: Boolean): ExportedStore = {
     SealedGuard.requireTable(table, conf)
     requirePlace()
     val snapshot = reader.files(SealedGuard.requireNewest(session, reader))
     val policy = snapshot.version.manifest.policy
-    val (exported, others) = snapshot.version.manifest.indexes.partition(isOfStores)
+    val (exported, others) = snapshot.version.manifest.indexes.partition(isOfStores(_, bloomFilters))
     val indexes = exported.map(indexOf(_, policy))
-    indexes.map(_._1).zip(exported).groupBy(_._1.field).values.find(_.size > 1).foreach { same =>
-      throw refused(same.head._2, "another index has the same name there", "Drop one of them.")
-    }
+    val partitions = new PartitionValues(session, table, options, snapshot)
+    requireNames(indexes.map(_._1.field).zip(exported), partitions.columns.map(_._1))
     val keys =
       keysOf(indexes.map(_._1), footerKey.orElse(policy.footerKey), plaintextFooter, footerKey.isDefined)
-    val partitions = new PartitionValues(session, table, options, snapshot)
     val shape = new StoreShape(FileId.table(table), partitions.columns, indexes.map(_._1), keys)
-    val contents = exported.map(reader.content(snapshot, _))
+    val sketches = sketchesOf(snapshot, exported.filter(isBloom))
+    val contents: Seq[String => Option[ColumnSummary]] = exported.map { index =>
+      if (isBloom(index)) sketches(index).get _ else reader.content(snapshot, index).of _
+    }
     val rows = snapshot.files.flatMap(rowOf(_, partitions, indexes.map(_._2).zip(contents)))
     new StoreWriter(shape, snapshots.kmsUse, conf).write(store, rows.iterator)
     new ExportedStore(
@@ -120,13 +139,70 @@ private final class XskipperExport(
       throw PmeErrors.xskipperTarget(store.toString, s"it is in the table at $table")
   }
 
-  private def isOfStores(index: IndexEntry) = index.kind match {
+  /**
+   * Xskipper takes columns whose names begin with that of an index's column for columns of this index.
+   *
+   * @param fields the names of columns in the store, with their indexes
+   */
+  private def requireNames(fields: Seq[(String, IndexEntry)], partitions: Seq[String]): Unit = {
+    def lower(name: String) = name.toLowerCase(Locale.ROOT)
+    val all = fields.map(_._1) ++ partitions.map(IndexName.ofPartition)
+    for (((field, index), at) <- fields.zipWithIndex; (other, to) <- all.zipWithIndex)
+      if (at != to && lower(other).startsWith(lower(field)))
+        throw refused(
+          index,
+          if (lower(other) == lower(field)) "another index has the same name there"
+          else s"its column there, '$field', has a name with which that of another begins, '$other'",
+          "Drop one of them."
+        )
+  }
+
+  private def isOfStores(index: IndexEntry, bloomFilters: Boolean) = index.kind match {
     case SummaryKind.MinMax | SummaryKind.ValueList(_) => true
+    case SummaryKind.Bloom(fpp, ndv) =>
+      bloomFilters && ndv.forall(_ <= SparkSketch.mostValues(fpp)) &&
+      ExportedType.of(index.columnType, index.column.last).exists(_.hasSketches)
     case _ => false
   }
 
+  private def isBloom(index: IndexEntry) = index.kind match {
+    case SummaryKind.Bloom(_, _) => true
+    case _ => false
+  }
+
+  /** The filters of files, by their paths. The files must be those that were sealed. */
+  private def sketchesOf(
+      snapshot: TableSnapshot,
+      indexes: Seq[IndexEntry]
+  ): Map[IndexEntry, Map[String, ColumnSummary]] = if (indexes.isEmpty) Map.empty
+  else {
+    val wanted = indexes.map { index =>
+      WantedSummary(
+        index.column.toList,
+        SummaryKind.OfClass(classOf[SketchSummary].getName, index.kind.parameters)
+      )
+    }.toList
+    val scope = resolved.readScope
+    val files = snapshot.files.map { file =>
+      val listed = new Path(table, file.path)
+      // It takes part in nothing that this job does.
+      file -> ListedFile(listed.toString, file.length, file.modified, hasExternalMaterial = false)
+    }
+    val found = FileJob.eachWhole(session, conf, files.map(_._2))(_.length)(FileFacts.of(scope, _, wanted, _))
+    val facts = files.map(_._1).zip(found).map { case (file, (listed, result)) =>
+      val facts = result.fold(failed => throw failed.raised, identity)
+      if (!java.util.Arrays.equals(facts.sha256, file.sha256)) throw PmeErrors.changedSinceListed(listed.path)
+      file.path -> facts.summaries
+    }
+    indexes.zipWithIndex.map { case (index, at) =>
+      index -> facts.flatMap { case (path, summaries) =>
+        summaries(at).filter(_.columnType == index.columnType).map(path -> _.summary)
+      }.toMap
+    }.toMap
+  }
+
   private def indexOf(index: IndexEntry, policy: TablePolicy): (StoreShape.Index, ExportedType) = {
-    val name = index.column.mkString(".").toLowerCase(java.util.Locale.ROOT)
+    val name = index.column.mkString(".").toLowerCase(Locale.ROOT)
     if (index.column.exists(_.contains(".")))
       throw refused(index, "the name of its column has a dot", "Drop the index.")
     val exported = ExportedType.of(index.columnType, index.column.last).getOrElse {
@@ -140,8 +216,12 @@ private final class XskipperExport(
         "its column is encrypted, and the index would not be",
         "Name its key in index_keys."
       )
-    val isList = index.kind != SummaryKind.MinMax
-    val made = StoreShape.Index(isList, name, exported.of, label)
+    val kind = index.kind match {
+      case SummaryKind.MinMax => StoreShape.MinMax
+      case SummaryKind.Bloom(fpp, ndv) => StoreShape.Bloom(fpp, ndv)
+      case _ => StoreShape.ValueList
+    }
+    val made = StoreShape.Index(kind, name, exported.of, label)
     if (label.isDefined && !StoreKeys.canBeListed(made.field) || label.exists(!StoreKeys.canBeListed(_)))
       throw refused(
         index,
@@ -190,10 +270,10 @@ private final class XskipperExport(
   private def rowOf(
       file: SealedFile,
       partitions: PartitionValues,
-      indexes: Seq[(ExportedType, IndexContent)]
+      indexes: Seq[(ExportedType, String => Option[ColumnSummary])]
   ): Option[StoreShape.Row] = {
     val summaries: Seq[Option[ColumnSummary]] = indexes.map { case (of, content) =>
-      content.of(file.path).flatMap(of.exported(_, file.rows))
+      content(file.path).flatMap(of.exported(_, file.rows))
     }
     if (summaries.exists(_.isEmpty)) None
     else {
