@@ -19,7 +19,7 @@ import io.pmeparquet.material.MaterialFile
  *     with the file `decided`;
  *   - `0-unfinished-compaction-<id>.parquet` is the file on which readers fail;
  *   - `compacted-<id>-<number>.parquet` is a new file;
- *   - `.pme-compacted-<id>-<name>` is an old file. It is there until the decision, so all can be undone until then.
+ *   - `.pme-compacted-<id>-<name>.old` is an old file. It is there until the decision, so all can be undone until then.
  *
  * Of a run that was killed, the next one undoes everything if it was not decided, and otherwise completes it.
  * ''Driver only'', except for [[attempt]].
@@ -81,7 +81,7 @@ final class TableSwap private (table: Path, run: RunDirectory) extends Serializa
     val before = statusOf(path, conf)
     if (before.getLen != file.length || before.getModificationTime != file.modified)
       throw PmeErrors.changedMeanwhile(file.path)
-    val hidden = new Path(path.getParent, s"$OldPrefix$id-${path.getName}")
+    val hidden = new Path(path.getParent, s"$OldPrefix$id-${path.getName}$OldSuffix")
     requireFree(hidden, conf)
     UnfinishedCopy.rename(path.getFileSystem(conf), path, hidden)
     if (statusOf(hidden, conf).getLen != file.length) throw PmeErrors.changedMeanwhile(file.path)
@@ -125,6 +125,9 @@ final case class Replacing(directory: Path, name: String, attempt: String, old: 
 object TableSwap {
   private val MarkPrefix = ".pme-compacting-"
   private val OldPrefix = ".pme-compacted-"
+
+  /** Some programs read hidden files, if their names end as those of data do. */
+  private val OldSuffix = ".old"
   private val NewPrefix = "compacted-"
   private val Uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
   private val Running = "running"
@@ -185,7 +188,7 @@ object TableSwap {
     found.filter(_.getName == UnfinishedFile.ofCompaction(id)).foreach(OwnFiles.delete(_, conf))
     val old = s"$OldPrefix$id-"
     found.filter(_.getName.startsWith(old)).foreach { hidden =>
-      val name = hidden.getName.stripPrefix(old)
+      val name = nameBefore(hidden, old)
       // Nothing of an existing file is deleted: anybody may have made the names that say so.
       if (OwnFiles.find(new Path(hidden.getParent, name), conf) == Found.Nothing)
         OwnFiles.delete(new Path(hidden.getParent, MaterialFile.nameFor(name)), conf)
@@ -197,7 +200,7 @@ object TableSwap {
     val found = filesOf(table, id, conf)
     val old = s"$OldPrefix$id-"
     found.filter(_.getName.startsWith(old)).foreach { hidden =>
-      val path = new Path(hidden.getParent, hidden.getName.stripPrefix(old))
+      val path = new Path(hidden.getParent, nameBefore(hidden, old))
       val fs = path.getFileSystem(conf)
       if (OwnFiles.find(path, conf) == Found.Nothing) UnfinishedCopy.rename(fs, hidden, path)
       // A store copies an object, and then deletes the first one: both are there if it was stopped in between.
@@ -213,6 +216,9 @@ object TableSwap {
     found.filter(_.getName.startsWith(MaterialFile.Prefix + fresh)).foreach(OwnFiles.delete(_, conf))
     found.filter(_.getName == UnfinishedFile.ofCompaction(id)).foreach(OwnFiles.delete(_, conf))
   }
+
+  private def nameBefore(hidden: Path, prefix: String) =
+    hidden.getName.stripPrefix(prefix).stripSuffix(OldSuffix)
 
   /** With its checksums, if the file system has such a file. */
   private def delete(path: Path, conf: Configuration): Unit = {

@@ -6,6 +6,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.spark.sql.DataFrame
 
+import io.pmeparquet.spark.admin.recovery.Recovery
 import io.pmeparquet.spark.SealedSuite
 import io.pmeparquet.Condition.{DamagedFile, KeyNotFound, PlaintextFile, SnapshotMismatch, Unsupported}
 
@@ -229,12 +230,17 @@ class CompactionSuite extends SealedSuite {
       "Files are being merged.".getBytes("UTF-8")
     )
     val moved = files().filterNot(_.getFileName.toString.startsWith("0-")).head
-    Files.move(moved, moved.resolveSibling(s".pme-compacted-$id-${moved.getFileName}"))
+    Files.move(moved, moved.resolveSibling(s".pme-compacted-$id-${moved.getFileName}.old"))
     Files.deleteIfExists(moved.resolveSibling(s".${moved.getFileName}.crc"))
     for (options <- everyReader)
       assert(intercept[Exception](load(options = options).collect()).getMessage.nonEmpty)
     refused(DamagedFile, "a compaction of this table has not ended")(load().collect())
     refused(Unsupported, "pme_compact")(seal())
+    for (path <- Seq(target, s"$target/${files().last.getFileName}"))
+      refused(Unsupported, "a compaction has not ended") {
+        val read = kms.asJava
+        Recovery.recover(spark, path, s"$directory/sound", read, keys.asJava, "rows", false, null, null)
+      }
     refused(Unsupported, "a compaction has not ended")(Compaction.compact(spark, target, kms, dryRun = true))
     val done = compact()
     assert(done.putRight)

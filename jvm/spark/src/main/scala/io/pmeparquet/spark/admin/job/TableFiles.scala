@@ -65,6 +65,17 @@ private[spark] object TableFiles {
   private def isMark(path: Path) =
     RotationMark.isMark(path) || InPlaceRun.isMark(path) || TableSwap.isMark(path)
 
+  /**
+   * For who takes every file that opens: during a compaction, rows are there twice.
+   *
+   * @param found what is at or below the path
+   */
+  def requireNoCompaction(path: Path, found: TableFiles, conf: Configuration): Unit = {
+    val above = TableFiles.tableOf(path, conf)
+    val ofTable = above.getFileSystem(conf).listStatus(above).toSeq.map(_.getPath)
+    (found.marks ++ ofTable).find(TableSwap.isMark).foreach(mark => throw underWay(path.toString, mark))
+  }
+
   /** The refusal of an operation on a table where a mark says that another one has not ended. */
   def underWay(table: String, mark: Path): PmeException =
     if (TableSwap.isMark(mark)) PmeErrors.compactionUnderWay(table, mark.toString)

@@ -194,6 +194,7 @@ private final class RecoveryRun(
     requireFree()
     val listed = TableFiles.list(from, readConf)
     refuseOthersTables(listed)
+    TableFiles.requireNoCompaction(from, listed, readConf)
     if (keepsRows) requireNoLostColumns(listed.files)
     val ofSeal = notSealed(listed.files)
     val refused = ofSeal.map(_.file).toSet
