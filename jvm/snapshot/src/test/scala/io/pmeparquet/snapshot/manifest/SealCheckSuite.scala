@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.security.{KeyPair, KeyPairGenerator, PublicKey, SecureRandom}
 import java.security.spec.ECGenParameterSpec
 
+import io.pmeparquet.columns.KeyNames
 import io.pmeparquet.keys.PublicKeys
 import io.pmeparquet.snapshot.TableSuite
 import io.pmeparquet.snapshot.TableSuite.{Damaged, NotAuthentic}
@@ -25,7 +26,7 @@ class SealCheckSuite extends TableSuite {
       footerKey: Option[String] = None,
       allowed: Option[Set[String]] = None,
       masterKeys: Seq[String] = Seq("footer", "pii")
-  ) = new SealCheck(verifyKey, footerKey, allowed, keys(masterKeys: _*))
+  ) = new SealCheck(verifyKey, footerKey, allowed.map(KeyNames(_)), keys(masterKeys: _*))
 
   private def signed(pair: KeyPair): SealLine =
     new SignatureSealer("signer", new PairSigningKey(pair)).seal(content, "t")
@@ -158,7 +159,7 @@ class SealCheckSuite extends TableSuite {
 
   test("an HMAC under a master key that the read does not name is refused, and the KMS is not asked") {
     val never =
-      new SealCheck(None, None, Some(Set("footer")), throw new IllegalStateException("the KMS was asked"))
+      new SealCheck(None, None, Some(KeyNames(Set("footer"))), throw new IllegalStateException("the KMS was asked"))
     refused(NotAuthentic, "'pii'", "footerKey and columnKeys")(never.require(content, hmac("pii"), "t"))
   }
 
