@@ -88,8 +88,12 @@ class KeyTemplateSuite extends FunSuite {
     def named(text: String, others: String*)(directory: String) =
       KeyNames(others.toSet + text).nameOf(text, FilePlace.of(directory), caseSensitive = false, "file")
     // A tenant 'acme-pii' would have the key of another tenant's column as its own.
-    refused("'t-{tenant}' can both have the name 't-acme-pii'")(named("t-{tenant}-pii", "t-{tenant}")("/t/tenant=acme"))
-    refused("can both have the name 't-pii-DE'")(named("t-{tenant}", "t-pii-{country}")("/t/tenant=pii-DE/country=FR"))
+    refused("'t-{tenant}' can both have the name 't-acme-pii'")(
+      named("t-{tenant}-pii", "t-{tenant}")("/t/tenant=acme")
+    )
+    refused("can both have the name 't-pii-DE'")(
+      named("t-{tenant}", "t-pii-{country}")("/t/tenant=pii-DE/country=FR")
+    )
     refused("can both have the name 't-admin'")(named("t-{tenant}", "t-admin")("/t/tenant=admin"))
     assertEquals(named("t-{tenant}", "pii-{tenant}", "admin")("/t/tenant=acme"), "t-acme")
     assertEquals(named("t-{tenant}", "t-{tenant}")("/t/tenant=acme"), "t-acme")

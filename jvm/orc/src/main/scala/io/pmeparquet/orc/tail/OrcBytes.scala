@@ -30,7 +30,10 @@ private[tail] class OrcBytes(fileLength: Long, open: () => FSDataInputStream) ex
 
 /** Those of a file that has not been written yet: the bytes of another one up to an offset, and another end. */
 private[tail] final class SplicedBytes(before: OrcBytes, from: Long, end: Array[Byte])
-    extends OrcBytes(from + end.length, () => throw new IllegalStateException("internal error: no such file")) {
+    extends OrcBytes(
+      from + end.length,
+      () => throw new IllegalStateException("internal error: no such file")
+    ) {
 
   override def read(offset: Long, length: Int): Array[Byte] =
     if (offset >= from)

@@ -54,7 +54,8 @@ final class FileRewrite(
     val (file, carried) = FileRewrite.open(from, fromConf, source)
     to.foreach(scope => FileRewrite.requireHarmlessEntries(file.footer, scope.settings, source.toString))
     val encryption = to.map(new FileEncryption(_, staged, destination.getParent.toUri.getPath, toConf))
-    val encryptor = for (scope <- to; one <- encryption) yield FileRewrite.sealerOf(one, scope, file, destination)
+    val encryptor =
+      for (scope <- to; one <- encryption) yield FileRewrite.sealerOf(one, scope, file, destination)
     val out = OwnFiles.create(staged, toConf)
     val (pages, checksum) =
       try {

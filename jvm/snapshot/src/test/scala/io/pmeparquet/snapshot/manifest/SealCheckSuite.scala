@@ -159,7 +159,12 @@ class SealCheckSuite extends TableSuite {
 
   test("an HMAC under a master key that the read does not name is refused, and the KMS is not asked") {
     val never =
-      new SealCheck(None, None, Some(KeyNames(Set("footer"))), throw new IllegalStateException("the KMS was asked"))
+      new SealCheck(
+        None,
+        None,
+        Some(KeyNames(Set("footer"))),
+        throw new IllegalStateException("the KMS was asked")
+      )
     refused(NotAuthentic, "'pii'", "footerKey and columnKeys")(never.require(content, hmac("pii"), "t"))
   }
 

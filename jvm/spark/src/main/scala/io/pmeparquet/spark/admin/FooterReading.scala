@@ -61,11 +61,10 @@ private[spark] object FooterReading {
 
   private val AtOnce = 1000
 
-  private def useOf(usage: FileUsage, file: ListedFile, conf: Configuration): FileUse =
-    {
-      val path = new Path(file.path)
-      ByFormat(path, conf)(usage.of(file, conf))(OrcUsage.of(path, file.length, conf))
-    }
+  private def useOf(usage: FileUsage, file: ListedFile, conf: Configuration): FileUse = {
+    val path = new Path(file.path)
+    ByFormat(path, conf)(usage.of(file, conf))(OrcUsage.of(path, file.length, conf))
+  }
 }
 
 /**

@@ -3,13 +3,13 @@ package io.pmeparquet.spark.write
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast}
 import org.apache.spark.sql.catalyst.plans.logical.{Distinct, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.util.{CaseInsensitiveMap, DateTimeUtils}
 import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, WriteFiles}
 import org.apache.spark.sql.types.StringType
-import org.apache.spark.sql.{SaveMode, SparkSession}
 
 import io.pmeparquet.columns.FilePlace
 import io.pmeparquet.options.FileSettings
@@ -65,12 +65,17 @@ private[spark] object KeyPlaces {
         "a value that has no key yet would be met after the old files are deleted",
         "Write the rows to a table first, or append."
       )
-    val partitions = if (named.isEmpty) Iterator("") else valuesOf(session, named, query, zoneOf(session, write))
+    val partitions =
+      if (named.isEmpty) Iterator("") else valuesOf(session, named, query, zoneOf(session, write))
     Some(distinct(settings, partitions.map(partition => FilePlace.of(s"$directory/$partition")), directory))
   }
 
   /** One place for each of the names that they have. */
-  private def distinct(settings: FileSettings, places: Iterator[FilePlace], directory: String): Seq[FilePlace] = {
+  private def distinct(
+      settings: FileSettings,
+      places: Iterator[FilePlace],
+      directory: String
+  ): Seq[FilePlace] = {
     val names = mutable.HashSet.empty[String]
     val found = places.filter { place =>
       settings.at(place, s"write to $directory, ${place.partition}").masterKeys.count(names.add) > 0

@@ -9,7 +9,15 @@ import org.apache.spark.sql.{DataFrame, Row}
 
 import io.pmeparquet.spark.admin.{QueryStatistics, TableCopies}
 import io.pmeparquet.spark.SparkSuite
-import io.pmeparquet.Condition.{BadOption, KeyDenied, KeyMetadata, KeyNotFound, KmsUnavailable, NotAuthentic, Unsupported}
+import io.pmeparquet.Condition.{
+  BadOption,
+  KeyDenied,
+  KeyMetadata,
+  KeyNotFound,
+  KmsUnavailable,
+  NotAuthentic,
+  Unsupported
+}
 
 /** With `deniedFiles=skip` a reader of some keys reads the files under them, and says how many others there are. */
 class DeniedFilesSuite extends SparkSuite {
@@ -146,7 +154,12 @@ class DeniedFilesSuite extends SparkSuite {
     untouched() {
       refused(Unsupported, "deniedFiles=skip") {
         val frame = read(missing)
-        frame.write.format("pme-parquet").options(mine ++ bound).mode("overwrite").partitionBy("tenant").save(target)
+        frame.write
+          .format("pme-parquet")
+          .options(mine ++ bound)
+          .mode("overwrite")
+          .partitionBy("tenant")
+          .save(target)
       }
     }
   }

@@ -2,8 +2,8 @@ package io.pmeparquet.spark.write
 
 import java.nio.file.{Files, StandardCopyOption}
 
-import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.functions.expr
+import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.columns.KeyTemplate
@@ -138,9 +138,12 @@ class KeysByPartitionSuite extends SparkSuite {
     val options = kms ++ Map("footerKey" -> "t-{tenant:bucket(4)}")
     numbers.write.format("pme-parquet").options(options).partitionBy("tenant").save(target)
     // Another tenant's key protects a directory that Spark reads as this tenant's.
-    val other = (1 to 40).map(n => "0" * n + "2").find { text =>
-      KeyTemplate.bucketOf(text, 4) == KeyTemplate.bucketOf("0", 4)
-    }.get
+    val other = (1 to 40)
+      .map(n => "0" * n + "2")
+      .find { text =>
+        KeyTemplate.bucketOf(text, 4) == KeyTemplate.bucketOf("0", 4)
+      }
+      .get
     val planted = Files.createDirectories(partition(s"tenant=$other")).resolve("part-planted.parquet")
     Files.copy(files().find(_.toString.contains("tenant=0/")).get, planted)
     for (reader <- Seq("pages", "spark"))

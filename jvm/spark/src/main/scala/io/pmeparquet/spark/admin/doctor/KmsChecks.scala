@@ -51,7 +51,8 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
     // If the KMS refuses the driver, the driver can give executors neither keys nor anything to unwrap.
     val served = keys.zip(onDriver).collect { case (key, check) if check.isOk => key }
     val asked = if (settings.use.route.isDefined || settings.files.wrapsTwice) served else keys
-    val untried = byPartition.map(key => Check.ok(s"key '$key'", "not tried: its name depends on a partition"))
+    val untried =
+      byPartition.map(key => Check.ok(s"key '$key'", "not tried: its name depends on a partition"))
     opened +: (onDriver ++ untried ++ (if (executorsWork) onExecutor(trial, settings, asked) else unasked))
   }
 

@@ -6,9 +6,9 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.types.StructType
 
-import io.pmeparquet.orc.AcidFiles
 import io.pmeparquet.orc.keys.{OrcKeyName, OrcScope}
 import io.pmeparquet.orc.tail.{OpenedOrc, OrcTail, OrcType}
+import io.pmeparquet.orc.AcidFiles
 import io.pmeparquet.orc.OrcAdmission
 import io.pmeparquet.PmeErrors
 

@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.orc.AcidFiles
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.orc.AcidFiles
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.options.ResolvedOptions
