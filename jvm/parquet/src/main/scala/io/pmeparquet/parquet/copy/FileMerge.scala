@@ -1,9 +1,11 @@
 package io.pmeparquet.parquet.copy
 
+import java.util.zip.CRC32
+
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{Path, StreamCapabilities}
 import org.apache.parquet.column.{ColumnDescriptor, ColumnReader}
 import org.apache.parquet.column.impl.ColumnReadStoreImpl
 import org.apache.parquet.column.ParquetProperties.WriterVersion
@@ -13,15 +15,15 @@ import org.apache.parquet.example.data.simple.convert.GroupRecordConverter
 import org.apache.parquet.hadoop.api.WriteSupport
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 import org.apache.parquet.hadoop.ParquetWriter
+import org.apache.parquet.io.{ColumnIOFactory, OutputFile, PositionOutputStream}
 import org.apache.parquet.io.api.RecordConsumer
-import org.apache.parquet.io.ColumnIOFactory
 import org.apache.parquet.schema.MessageType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 import io.pmeparquet.parquet.bytes.{FileVersion, ReadCounters}
 import io.pmeparquet.parquet.file.{ColumnPages, OpenFile}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
-import io.pmeparquet.parquet.storage.ListedFile
+import io.pmeparquet.parquet.storage.{ListedFile, OwnFiles}
 import io.pmeparquet.parquet.write.{FileEncryption, SizeStatistics, WrittenFooter}
 import io.pmeparquet.PmeErrors
 
@@ -62,9 +64,10 @@ final class FileMerge(
       file
     }
     val schema = files.head.schema
-    writeRows(files, schema, staged, destination)
+    val checksum = writeRows(files, schema, staged, destination)
     val version = FileVersion.of(staged, conf).readFrom(destination)
     val name = s"${sources.head.path} and ${sources.size - 1} others"
+    new CopyCheck(scope, conf, goOn).requireBytes(name, version, traits.settings, checksum)
     CopyCheck.requireNoFinding(scope, version, conf, goOn)(PmeErrors.badCopy(name, _, _))
     val made = FileRewrite.open(scope, conf, version)._1
     // Parquet-java writes no filter for a chunk whose dictionary says the same.
@@ -89,15 +92,18 @@ final class FileMerge(
   private def requireListed(file: OpenFile, source: ListedFile): Unit =
     if (!file.version.isListed(source.version)) throw PmeErrors.changedMeanwhile(source.path)
 
-  private def writeRows(files: Seq[OpenFile], schema: MessageType, staged: Path, destination: Path): Unit = {
+  /** @return the checksum of what was written */
+  private def writeRows(files: Seq[OpenFile], schema: MessageType, staged: Path, destination: Path): Long = {
     val encryption = write.map { scope =>
       val directory = destination.getParent.toUri.getPath
       new FileEncryption(scope, staged, directory, conf).properties(schema, scope.settings.columnKeys)
     }
     val rows = files.map(CopyCheck.rows).sum
-    val writer = new MergeBuilder(staged, schema, traits, rows).writer(conf, encryption.orNull)
+    val out = new OwnOutput(staged, conf)
+    val writer = new MergeBuilder(out, schema, traits, rows).writer(conf, encryption.orNull)
     try files.foreach(writeRows(_, schema, writer))
     finally writer.close()
+    out.checksum
   }
 
   private def writeRows(file: OpenFile, schema: MessageType, writer: ParquetWriter[Group]): Unit = {
@@ -212,9 +218,43 @@ private object FileMerge {
   val RowsBetween = 1024
 }
 
+/** A file of our own that parquet-java writes, with the checksum of what it writes. */
+private final class OwnOutput(path: Path, conf: Configuration) extends OutputFile {
+  private val sum = new CRC32
+  def checksum: Long = sum.getValue
+
+  override def create(blockSizeHint: Long): PositionOutputStream = {
+    val out = OwnFiles.create(path, conf)
+    new PositionOutputStream {
+      override def getPos: Long = out.getPos
+      override def write(value: Int): Unit = {
+        out.write(value)
+        sum.update(value)
+      }
+      override def write(bytes: Array[Byte], from: Int, length: Int): Unit = {
+        out.write(bytes, from, length)
+        sum.update(bytes, from, length)
+      }
+      override def flush(): Unit = out.flush()
+      // Parquet-java closes it twice.
+      private var isOpen = true
+      override def close(): Unit = if (isOpen) {
+        isOpen = false
+        // A crash of the machine must not lose a file whose sources are gone. Object stores have no such step.
+        try if (out.hasCapability(StreamCapabilities.HSYNC)) out.hsync()
+        finally out.close()
+      }
+    }
+  }
+  override def createOrOverwrite(blockSizeHint: Long): PositionOutputStream = create(blockSizeHint)
+  override def supportsBlockSize: Boolean = false
+  override def defaultBlockSize: Long = 0
+  override def toString: String = path.toString
+}
+
 /** Parquet-java's writer of V1 pages. */
-private final class MergeBuilder(path: Path, schema: MessageType, traits: FileTraits, rows: Long)
-    extends ParquetWriter.Builder[Group, MergeBuilder](path) {
+private final class MergeBuilder(file: OutputFile, schema: MessageType, traits: FileTraits, rows: Long)
+    extends ParquetWriter.Builder[Group, MergeBuilder](file) {
   override protected def self(): MergeBuilder = this
 
   override protected def getWriteSupport(conf: Configuration): WriteSupport[Group] = new WriteSupport[Group] {
@@ -234,7 +274,7 @@ private final class MergeBuilder(path: Path, schema: MessageType, traits: FileTr
       withBloomFilterEnabled(column, true)
       withBloomFilterNDV(column, rows)
     }
-    if (traits.settings.exists(_.plaintextFooter)) SizeStatistics.turnOff(this, path.toString)
+    if (traits.settings.exists(_.plaintextFooter)) SizeStatistics.turnOff(this, file.toString)
     build()
   }
 }

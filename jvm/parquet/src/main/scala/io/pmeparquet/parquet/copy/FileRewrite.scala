@@ -171,15 +171,19 @@ private[parquet] final class CopyCheck(scope: ReadScope, conf: Configuration, go
   ): Unit = {
     val name = source.version.path.toString
     CopyCheck.requireNoFinding(scope, made, conf, goOn)(PmeErrors.badCopy(name, _, _))
+    requireBytes(name, made, settings, checksum)
+    if (shape(source, from) != shape(OpenFiles(scope, made, conf, scope.counters), scope))
+      throw new IllegalStateException(s"internal error: ${made.path} has not the rows of $name")
+  }
+
+  /** Compares the checksum of what was written with that of the file, unless tags cover all of it. */
+  def requireBytes(name: String, made: FileVersion, settings: Option[FileSettings], checksum: Long): Unit =
     if (!settings.exists(CopyCheck.isTagged) && checksumOf(made) != checksum)
       throw PmeErrors.badCopy(
         name,
         Condition.DamagedFile,
         s"the content of ${made.path} is not what was written."
       )
-    if (shape(source, from) != shape(OpenFiles(scope, made, conf, scope.counters), scope))
-      throw new IllegalStateException(s"internal error: ${made.path} has not the rows of $name")
-  }
 
   private def checksumOf(made: FileVersion): Long = {
     val sum = new CRC32
