@@ -38,6 +38,9 @@ final class KeyBroker private[keys] (
   override def directKey(keyId: String, where: String): Option[AesKey] =
     KeyRequestCodec.directOf(ask(Direct(keyId, where)), where).fold(failed => throw failed, identity)
 
+  override def reserve(id: String, uses: Long, where: String): Unit =
+    KeyRequestCodec.textOf(ask(Reserve(id, uses, where))).fold(failed => throw failed, _ => ())
+
   override def kek(masterKeyId: String, bits: Int, where: String): IssuedKek =
     KeyRequestCodec.kekOf(ask(Kek(masterKeyId, bits, where)), where).fold(failed => throw failed, identity)
 
@@ -154,6 +157,11 @@ object KeyBrokers {
         KeyRequestCodec.bytesOfDirect(
           at(_.direct(keyId), PmeErrors.directKeyRefused(where, keyId))(_.directKey(keyId, where))
         )
+      case KeyRequest.Reserve(keyId, uses, where) =>
+        KeyRequestCodec.bytesOfText(at(_.direct(keyId), PmeErrors.directKeyRefused(where, keyId)) { source =>
+          source.reserve(keyId, uses, where)
+          ""
+        })
       case KeyRequest.Kek(id, bits, where) =>
         val maker = broker.flatMap(_.keksFound)
         KeyRequestCodec.bytesOfKek(

@@ -17,6 +17,7 @@ private[keys] object KeyRequest {
   final case class Unwrap(keys: Seq[WrappedKey], where: String) extends KeyRequest
   final case class Wrap(key: AesKey, masterKeyId: String, where: String) extends KeyRequest
   final case class Direct(keyId: String, where: String) extends KeyRequest
+  final case class Reserve(keyId: String, uses: Long, where: String) extends KeyRequest
   final case class Kek(masterKeyId: String, bits: Int, where: String) extends KeyRequest
 }
 
@@ -30,6 +31,7 @@ private[keys] object KeyRequestCodec {
   private val WrapCode = 2
   private val DirectCode = 3
   private val KekCode = 4
+  private val ReserveCode = 5
 
   def bytesOf(brokerId: String, request: KeyRequest): Array[Byte] = written { out =>
     text(out, brokerId)
@@ -49,6 +51,10 @@ private[keys] object KeyRequestCodec {
       case Direct(keyId, _) =>
         out.writeByte(DirectCode)
         text(out, keyId)
+      case Reserve(keyId, uses, _) =>
+        out.writeByte(ReserveCode)
+        text(out, keyId)
+        out.writeLong(uses)
       case Kek(masterKeyId, bits, _) =>
         out.writeByte(KekCode)
         text(out, masterKeyId)
@@ -70,6 +76,7 @@ private[keys] object KeyRequestCodec {
         val where = text(in)
         Wrap(AesKey.of(key, where), masterKeyId, where)
       case DirectCode => Direct(text(in), text(in))
+      case ReserveCode => Reserve(text(in), in.readLong(), text(in))
       case KekCode => Kek(text(in), in.readInt(), text(in))
       case other => throw new IllegalStateException(s"internal error: a request of kind $other")
     }

@@ -40,4 +40,12 @@ trait KeySource {
 
   /** The key of that name itself; none if master keys cannot leave the KMS. */
   def directKey(id: String, where: String): Option[AesKey]
+
+  /**
+   * To be called before the key of that name itself encrypts modules.
+   *
+   * @param uses how many at most
+   * @throws io.pmeparquet.PmeException `PME_KEY_NOT_FOUND` if these are more than one key may encrypt
+   */
+  def reserve(id: String, uses: Long, where: String): Unit
 }

@@ -12,12 +12,15 @@ import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException, RecentValues}
  *
  * @param lifetimeMillis how long an unwrapped key may be used before the KMS is asked again
  * @param noticed called with the keys that the KMS is about to unwrap
+ * @param halfUsed called with the name of a key that has encrypted half of what one key may
  */
 final class KmsSource(
     kms: Kms,
     lifetimeMillis: Long,
     now: () => Long = RecentValues.monotonicMillis,
-    noticed: Seq[WrappedKey] => Unit = _ => ()
+    noticed: Seq[WrappedKey] => Unit = _ => (),
+    halfUsed: String => Unit = _ => (),
+    uses: KeyUses = KeyUses.ofJvm
 ) extends KeySource {
   import KmsSource._
 
@@ -86,6 +89,13 @@ final class KmsSource(
   }
 
   override def directKey(id: String, where: String): Option[AesKey] = kms.directKey(id, where)
+
+  override def reserve(id: String, more: Long, where: String): Unit = {
+    val key = directKey(id, where).getOrElse(
+      throw new IllegalStateException(s"internal error: ${kms.describe} does not give keys out")
+    )
+    if (uses.reserve(key, id, more, where)) halfUsed(id)
+  }
 
   /** Removes expired entries. */
   def sweep(): Unit = {

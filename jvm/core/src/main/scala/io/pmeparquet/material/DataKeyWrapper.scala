@@ -1,11 +1,10 @@
 package io.pmeparquet.material
 
 import java.security.SecureRandom
-import java.util.concurrent.atomic.AtomicLong
 import java.util.Base64
 
 import io.pmeparquet.{AesKey, RecentValues}
-import io.pmeparquet.keys.{IssuedKek, KekSource, KeySource, KmsSource}
+import io.pmeparquet.keys.{Invocations, IssuedKek, KekSource, KeySource, KmsSource}
 
 /** Wraps the data keys of files (envelope encryption). One per write job. */
 trait DataKeyWrapper {
@@ -86,26 +85,6 @@ object JobKeks {
     }
     new JobKeks(keks.toMap, instance)
   }
-}
-
-/**
- * Counts how often this JVM has encrypted with one key and a random nonce of 96 bits. The specification (§4.1.3, from NIST
- * SP 800-38D §8.3) allows 2^32 times in total; beyond that a nonce may repeat, which breaks GCM. This is for keys that wrap
- * keys; parquet-java counts for keys that encrypt the modules of a file.
- */
-final class Invocations(limit: Long = Invocations.Limit) {
-  private val used = new AtomicLong
-
-  def total: Long = used.get()
-
-  /** @param where what is being encrypted, for the message */
-  def count(where: String): Unit =
-    if (used.incrementAndGet() > limit)
-      throw new IllegalStateException(s"internal error: $where: a key was used more than $limit times")
-}
-
-object Invocations {
-  val Limit: Long = 1L << 32
 }
 
 /**

@@ -26,6 +26,9 @@ class KeyBrokerSuite extends FunSuite {
   private val static = new HeldKeys(master)
   private var asked = 0
 
+  /** Brokers keep none. */
+  private var sources = Seq.empty[KmsSource]
+
   private object Here extends KeyRoute {
     override def ask(request: Array[Byte], where: String): Array[Byte] = {
       asked += 1
@@ -49,6 +52,32 @@ class KeyBrokerSuite extends FunSuite {
     assert(first(1).left.toOption.get.getMessage.contains("file f"))
     clock = 400
     assertEquals(broker.unwrap(wanted.take(1), "g").head.map(_.millis).toOption, Some(600L))
+  }
+
+  test("the driver counts uses of a direct key by all executors and jobs, whatever the key is called") {
+    val same = new HeldKeys(master ++ Map("alias" -> master("a")))
+    val uses = new KeyUses(limit = 100)
+    var told = Seq.empty[String]
+    def broker(names: String*) = {
+      val source = new KmsSource(same, 0, halfUsed = id => told = told :+ id, uses = uses)
+      sources = sources :+ source
+      KeyBrokers.open(source, Here, KeyGrants.toWrite(names, areDirect = true))
+    }
+    broker("a").reserve("a", 40, "t")
+    broker("a", "b").reserve("b", 100, "t")
+    assertEquals(told, Seq("b"))
+    broker("alias").reserve("alias", 40, "t")
+    assertEquals(told, Seq("b", "alias"))
+    val last = broker("a")
+    last.reserve("a", 20, "t")
+    val failed = intercept[PmeException](last.reserve("a", 1, "file f"))
+    assertEquals(failed.getCondition(), "PME_KEY_NOT_FOUND")
+    assert(failed.getMessage.contains("file f: master key 'a' cannot be used"), failed.getMessage)
+    assertEquals(told, Seq("b", "alias"))
+    assertEquals(
+      intercept[PmeException](last.reserve("b", 1, "t")).getCondition(),
+      intercept[PmeException](last.directKey("b", "t")).getCondition()
+    )
   }
 
   test("the broker wraps and gives direct keys too, and passes refusals on") {

@@ -7,7 +7,16 @@ import java.util.Base64
 import munit.FunSuite
 
 import io.pmeparquet.{AesKey, PmeException}
-import io.pmeparquet.keys.{CountingKms, HeldKeys, IssuedKey, KeySource, Kms, KmsSource, WrappedKey}
+import io.pmeparquet.keys.{
+  CountingKms,
+  HeldKeys,
+  Invocations,
+  IssuedKey,
+  KeySource,
+  Kms,
+  KmsSource,
+  WrappedKey
+}
 
 /** Key material and key metadata, and keys wrapped and unwrapped by way of them. */
 class MaterialSuite extends FunSuite {
@@ -68,6 +77,7 @@ class MaterialSuite extends FunSuite {
       keys.map(one => Right(new IssuedKey(kms.unwrap(one.wrapped, one.masterKeyId, where), 1000)))
     override def wrap(key: AesKey, id: String, where: String): String = kms.wrap(key, id, where)
     override def directKey(id: String, where: String): Option[AesKey] = kms.directKey(id, where)
+    override def reserve(id: String, uses: Long, where: String): Unit = fail("not for tests of wrapped keys")
   }
 
   private def source(kms: Kms, lifetime: Long = 1000, now: () => Long = () => 0L) =

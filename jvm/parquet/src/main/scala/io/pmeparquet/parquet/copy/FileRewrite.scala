@@ -55,7 +55,7 @@ final class FileRewrite(
     to.foreach(scope => FileRewrite.requireHarmlessEntries(file.footer, scope.settings, source.toString))
     val encryption = to.map(new FileEncryption(_, staged, destination.getParent.toUri.getPath, toConf))
     val encryptor =
-      for (scope <- to; one <- encryption) yield FileRewrite.sealerOf(one, scope, file, destination)
+      for (scope <- to; one <- encryption) yield FileRewrite.sealerOf(one, scope, toConf, file, destination)
     val out = OwnFiles.create(staged, toConf)
     val (pages, checksum) =
       try {
@@ -86,7 +86,7 @@ object FileRewrite {
   private def sealerOf(encryption: FileEncryption, scope: WriteScope, file: OpenFile, destination: Path) = {
     val settings = encryption.settings
     val columnKeys = settings.columnKeys.map(_.of(SchemaColumns.leaves(file.schema), settings.caseSensitive))
-    FileSealer.of(encryption.properties(file.schema, columnKeys), scope, destination.toString)
+    FileSealer.of(encryption.properties(file.schema, columnKeys), scope, conf, destination.toString)
   }
 
   /** The leaf columns of a file. */

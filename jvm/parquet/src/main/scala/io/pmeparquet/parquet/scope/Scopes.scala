@@ -72,7 +72,8 @@ object Scopes {
 
   private[parquet] def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening = {
     val kms = KmsAccess.open(use.settings, conf)
-    val source = new KmsSource(kms, lifetimeMillis, noticed = warnOfSingleWrapping(use.settings, kms))
+    val noticed = warnOfSingleWrapping(use.settings, kms)
+    val source = new KmsSource(kms, lifetimeMillis, noticed = noticed, halfUsed = warnOfUses)
     new ScopeOpening(source, Some(use))
   }
 
@@ -182,6 +183,12 @@ object Scopes {
   private[pmeparquet] def newId(): String = UUID.randomUUID().toString
 
   private val log = LoggerFactory.getLogger("io.pmeparquet")
+
+  private def warnOfUses(keyId: String): Unit = log.warn(
+    s"With keyManagement=direct, this application has encrypted with key '$keyId' half as often as one key may (2^32 " +
+      "times), and writes beyond that fail. Other applications are not counted. Use another key for new tables, or " +
+      "keyManagement=envelope."
+  )
 
   /** Warns once per scope about files whose every data key costs a KMS call. */
   private def warnOfSingleWrapping(settings: KmsSettings, kms: Kms): Seq[WrappedKey] => Unit =

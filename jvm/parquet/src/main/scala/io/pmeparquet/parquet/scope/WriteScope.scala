@@ -1,11 +1,13 @@
 package io.pmeparquet.parquet.scope
 
+import java.util.concurrent.ConcurrentHashMap
+
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.columns.{ColumnKeys, KeyPlan, LeafColumn}
-import io.pmeparquet.keys.KeySource
-import io.pmeparquet.material.{DataKeyWrapper, DoubleWrapper, JobKeks, SingleWrapper}
+import io.pmeparquet.keys.{Invocations, KeySource}
+import io.pmeparquet.material.{DataKeyWrapper, DoubleWrapper, JobKeks, KeyMetadata, SingleWrapper}
 import io.pmeparquet.options.FileSettings
 
 /**
@@ -56,6 +58,21 @@ final class WriteScope private[parquet] (
     opened
   }
 
+  @transient private lazy val direct = new ConcurrentHashMap[String, ReservedUses]
+
+  /**
+   * What counts encryptions with a data key, before they happen: for a key of one file here, for one of the KMS itself
+   * where the key comes from. Both refuse more than a key may do.
+   */
+  private[parquet] def counterOf(keyMetadata: KeyMetadata, conf: Configuration): String => Unit =
+    keyMetadata match {
+      case KeyMetadata.Direct(keyId) =>
+        direct.computeIfAbsent(keyId, _ => new ReservedUses(open(conf).reserve(keyId, _, _))).count
+      case _: KeyMetadata.Wrapped =>
+        val own = new Invocations
+        own.count
+    }
+
   override private[pmeparquet] def sharedMillis: Option[Long] = None
 
   // A write needs its keys until the job is done.
@@ -68,6 +85,26 @@ private object WriteScope {
 
   /** A key plan, and what it was computed from. */
   final class Planned(val leaves: Seq[LeafColumn], val columnKeys: Option[ColumnKeys], val plan: KeyPlan)
+}
+
+/** Reserves the uses of a key for all files of a job that this JVM writes: few at first, for small jobs. */
+private final class ReservedUses(reserve: (Long, String) => Unit) {
+  private var left = 0L
+  private var next = ReservedUses.First
+
+  def count(where: String): Unit = synchronized {
+    if (left == 0) {
+      reserve(next, where)
+      left = next
+      next = (next * 2).min(ReservedUses.Most)
+    }
+    left -= 1
+  }
+}
+
+private object ReservedUses {
+  val First = 64L
+  val Most: Long = 1L << 20
 }
 
 /** `keyManagement=direct`: the named key of the KMS is the data key. */

@@ -130,6 +130,7 @@ private[standalone] final class RenewedSource(lifetimeMillis: Long, open: () => 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
     source.wrap(key, masterKeyId, where)
   override def directKey(id: String, where: String): Option[AesKey] = source.directKey(id, where)
+  override def reserve(id: String, uses: Long, where: String): Unit = source.reserve(id, uses, where)
 
   def sweep(): Unit = {
     current.find(()).foreach(_.sweep())

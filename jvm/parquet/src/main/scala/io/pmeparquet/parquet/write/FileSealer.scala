@@ -4,6 +4,7 @@ import java.security.{GeneralSecurityException, ProviderException, SecureRandom}
 
 import scala.collection.mutable
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.{
   AesGcmEncryptor,
   ColumnEncryptionProperties,
@@ -17,25 +18,27 @@ import org.apache.parquet.hadoop.metadata.ColumnPath
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
 import io.pmeparquet.cipher.{AesCtr, AesGcm, CryptoProvider, ModuleCipher}
-import io.pmeparquet.material.Invocations
+import io.pmeparquet.material.KeyMetadata
 import io.pmeparquet.parquet.scope.WriteScope
 
 /**
  * Encrypts the modules of one new file with the ciphers of this project, and so with the provider that the settings name.
  * parquet-java asks it for all encryptors of a file, and would make its own with the first provider of the JVM.
  *
+ * @param counterOf what counts the encryptions with a key, by its key metadata
  * @param name the file's name in messages
  */
 private[parquet] final class FileSealer private (
     properties: FileEncryptionProperties,
     provider: CryptoProvider,
+    counterOf: KeyMetadata => (String => Unit),
     name: String
 ) extends InternalFileEncryptor(properties) {
   import FileSealer._
 
   private val random = new SecureRandom
   private val setups = mutable.HashMap.empty[ColumnPath, InternalColumnEncryptionSetup]
-  private lazy val ofFooterKey = new KeySeals(properties.getFooterKey)
+  private lazy val ofFooterKey = new KeySeals(properties.getFooterKey, properties.getFooterKeyMetadata)
 
   override def getColumnSetup(
       path: ColumnPath,
@@ -49,7 +52,9 @@ private[parquet] final class FileSealer private (
   }
 
   private def ownSetup(column: ColumnEncryptionProperties, ordinal: Int): InternalColumnEncryptionSetup = {
-    val seals = if (column.isEncryptedWithFooterKey) ofFooterKey else new KeySeals(column.getKeyBytes)
+    val seals =
+      if (column.isEncryptedWithFooterKey) ofFooterKey
+      else new KeySeals(column.getKeyBytes, column.getKeyMetaData)
     reflecting(name) {
       val made = SetupConstructor.newInstance(column, Int.box(ordinal), seals.ofPages, seals.ofMetadata)
       if ((made.getDataEncryptor ne seals.ofPages) || (made.getMetaDataEncryptor ne seals.ofMetadata))
@@ -64,22 +69,22 @@ private[parquet] final class FileSealer private (
   /** parquet-java wants its own class here, so this one gets another cipher. */
   override def getSignedFooterEncryptor: AesGcmEncryptor = {
     val signing = super.getSignedFooterEncryptor
-    ofFooterKey.used.count(name)
+    ofFooterKey.count(name)
     reflecting(name)(NewWriter.open(signing.getClass, "cipher").set(signing, provider.gcm()))
     signing
   }
 
-  private final class KeySeals(bytes: Array[Byte]) {
+  private final class KeySeals(bytes: Array[Byte], metadata: Array[Byte]) {
     private val key = AesKey.of(bytes, name)
-    val used = new Invocations
-    val ofMetadata: BlockCipher.Encryptor = new Seal(new AesGcm(key, provider), used)
+    val count: String => Unit = counterOf(KeyMetadata.parse(metadata, name))
+    val ofMetadata: BlockCipher.Encryptor = new Seal(new AesGcm(key, provider), count)
     val ofPages: BlockCipher.Encryptor =
-      if (getEncryptionAlgorithm.isSetAES_GCM_V1) ofMetadata else new Seal(new AesCtr(key, provider), used)
+      if (getEncryptionAlgorithm.isSetAES_GCM_V1) ofMetadata else new Seal(new AesCtr(key, provider), count)
   }
 
-  private final class Seal(cipher: ModuleCipher, used: Invocations) extends BlockCipher.Encryptor {
+  private final class Seal(cipher: ModuleCipher, count: String => Unit) extends BlockCipher.Encryptor {
     override def encrypt(content: Array[Byte], aad: Array[Byte]): Array[Byte] = {
-      used.count(name)
+      count(name)
       try cipher.seal(content, aad, aad.length, random)
       catch {
         case failed @ (_: GeneralSecurityException | _: ProviderException) =>
@@ -95,9 +100,12 @@ private[pmeparquet] object FileSealer {
   private[parquet] def of(
       properties: FileEncryptionProperties,
       scope: WriteScope,
+      conf: Configuration,
       name: String
-  ): FileSealer =
-    new FileSealer(properties, CryptoProvider.of(scope.settings.cryptoProvider), name)
+  ): FileSealer = {
+    val provider = CryptoProvider.of(scope.settings.cryptoProvider)
+    new FileSealer(properties, provider, scope.counterOf(_, conf), name)
+  }
 
   /**
    * Has it encrypt what a writer writes.
@@ -105,11 +113,11 @@ private[pmeparquet] object FileSealer {
    * @param spark Spark's writer of one file, which has not written anything yet
    * @param where the table and the file, for messages
    */
-  def install(spark: AnyRef, scope: WriteScope, where: String): Unit =
+  def install(spark: AnyRef, scope: WriteScope, conf: Configuration, where: String): Unit =
     NewWriter.change(spark, unsupported(where, _)) { writer =>
       val parquets = writer.encryptor
       if (parquets == null) throw new IllegalStateException("the writer has no encryption")
-      writer.encryptWith(of(parquets.getEncryptionProperties, scope, where))
+      writer.encryptWith(of(parquets.getEncryptionProperties, scope, conf, where))
     }
 
   private lazy val SetupConstructor = {

@@ -93,7 +93,7 @@ private final class PmeOutputWriterFactory(
       val writer = factory.newInstance(path, dataSchema, context)
       closedOnFailure(writer) {
         if (settings.plaintextFooter) SizeStatistics.turnOff(writer, path)
-        FileSealer.install(writer, scope, where)
+        FileSealer.install(writer, scope, context.getConfiguration, where)
       }
       val translated = new TranslatedWriter(writer, where)
       written.fold[OutputWriter](translated)(new ReportedWriter(translated, _, context.getConfiguration))

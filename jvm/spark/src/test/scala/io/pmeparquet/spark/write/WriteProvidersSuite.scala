@@ -3,12 +3,13 @@ package io.pmeparquet.spark.write
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
+import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.keys.{Invocations, KeyUses}
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.verify.{FileVerification, Sample}
 import io.pmeparquet.parquet.write.FileSealer
 import io.pmeparquet.spark.{EachSpark, SparkSuite}
 import io.pmeparquet.spark.options.ResolvedOptions
-import io.pmeparquet.Condition
 
 /** What encrypts the modules of a new file: the provider that the option names, whatever parquet-java would take. */
 class WriteProvidersSuite extends SparkSuite with EachSpark {
@@ -69,8 +70,35 @@ class WriteProvidersSuite extends SparkSuite with EachSpark {
     val scope = ResolvedOptions.ofFrame(spark, keys).writeScope(new Configuration(), new Path(target), Nil)
     for (writer <- Seq(new Object, new OtherWriter))
       refused(Condition.Unsupported, "cannot have its ciphers encrypt")(
-        FileSealer.install(writer, scope, "table, file part")
+        FileSealer.install(writer, scope, new Configuration(), "table, file part")
       )
+  }
+
+  test("with direct keys, a key encrypts no more modules in all files than one key may") {
+    val spent = held("of the limit", "footer") ++ footerOnly + ("keyManagement" -> "direct")
+    write(people, spent)
+    val key = ResolvedOptions.ofFrame(spark, spent).openKms().directKey("footer", "test").get
+    KeyUses.ofJvm.reserve(key, "footer", Invocations.Limit - 500, "test")
+    // Each job reserves 64 for its one file of few pages.
+    val (written, refusals) = (1 to 20)
+      .map { n =>
+        try Right(write(people, spent, s"$directory/t$n"))
+        catch { case failed: Exception => Left(PmeException.find(failed).getOrElse(throw failed)) }
+      }
+      .partition(_.isRight)
+    assert(written.nonEmpty && refusals.nonEmpty)
+    refusals.flatMap(_.left.toOption).foreach { failed =>
+      assertEquals(failed.condition, Condition.KeyNotFound: Condition)
+      assert(failed.getMessage.contains("as often as one key may"), failed.getMessage)
+    }
+    assert(written.size <= 500 / 64, written.size)
+    // Another key, and the same one to read with.
+    write(
+      people,
+      held("another", "footer") ++ footerOnly + ("keyManagement" -> "direct"),
+      s"$directory/other"
+    )
+    assertEquals(rows(reader(spent).load(target)), rows(people))
   }
 
   test("a provider that is not there is refused before anything is written") {
