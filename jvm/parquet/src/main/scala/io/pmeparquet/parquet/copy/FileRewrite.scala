@@ -83,7 +83,13 @@ object FileRewrite {
   def requirePrefixes(settings: FileSettings, files: Seq[Path]): Unit =
     files.foreach(file => settings.prefixToWrite(file.getParent.toUri.getPath, file.getName, file.toString))
 
-  private def sealerOf(encryption: FileEncryption, scope: WriteScope, file: OpenFile, destination: Path) = {
+  private def sealerOf(
+      encryption: FileEncryption,
+      scope: WriteScope,
+      conf: Configuration,
+      file: OpenFile,
+      destination: Path
+  ) = {
     val settings = encryption.settings
     val columnKeys = settings.columnKeys.map(_.of(SchemaColumns.leaves(file.schema), settings.caseSensitive))
     FileSealer.of(encryption.properties(file.schema, columnKeys), scope, conf, destination.toString)
