@@ -58,5 +58,30 @@ def test_keys_that_orc_makes_of_a_master_key_are_refused(
     spark: SparkSession, owner: dict[str, str], people: DataFrame, target: str
 ) -> None:
     save(people, target, owner, columnKeys=COLUMNS)
-    with untouched(target), refused("PME_UNSUPPORTED", PII, "write it again"):
+    with untouched(target), refused("PME_UNSUPPORTED", PII, "pme.rekey"):
         pme.rotate(spark, target, options=owner, master_keys={PII: PAY})
+
+
+def test_a_copy_with_new_keys_opens_with_them_alone_for_orc_s_memory_provider_as_well(
+    spark: SparkSession, owner: dict[str, str], people: DataFrame, target: str, tmp_path: Path
+) -> None:
+    save(people, target, owner, columnKeys=COLUMNS)
+    copy = str(tmp_path / "copy")
+    keys = orc.static(tmp_path / "keys")
+    swapped = {PAY: ["ssn"], PII: ["salary", "address"]}
+    enc = pme.Encryption(kms=pme.Static(pme.file(keys["kms.static.keys"].removeprefix("file:"))), column_keys=swapped)
+
+    done = pme.rekey(spark, target, copy, enc, options=owner)
+
+    assert (done.files, done.rows) == (len(orc.files(target)), 1000)
+    assert rows(read(spark, copy, keys)) == rows(people)
+    assert rows(orc.read_by_spark(spark, copy)) == rows(people)
+    assert pme.verify(spark, copy, options=keys).collect() == []
+    # ORC's own command sees the same rows without a key.
+    [*masked], _ = Tools().data([*orc.files(target), *orc.files(copy)])
+    assert masked[: len(masked) // 2] == masked[len(masked) // 2 :]
+    with refused("PME_KEY_DENIED", "ssn"):
+        read(spark, copy, orc.static(tmp_path / "few", [PII])).select("ssn").collect()
+    enc = pme.Encryption(kms=enc.kms, column_keys={PAY: ["ssn"]})
+    with untouched(str(tmp_path / "other")), refused("PME_UNSUPPORTED", "salary"):
+        pme.rekey(spark, target, tmp_path / "other", enc, options=owner)

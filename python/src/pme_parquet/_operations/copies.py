@@ -46,7 +46,7 @@ class Copied:
     Attributes:
         files: number of files written.
         rows: number of their rows.
-        pages: number of their pages.
+        pages: number of their pages; of ORC files, of their encrypted streams.
         bytes: their size.
         already: in place only: number of files that were already encrypted. All their modules were verified, too.
         failed: in place only: files that failed and are unchanged. When a copy fails, there is no copy.

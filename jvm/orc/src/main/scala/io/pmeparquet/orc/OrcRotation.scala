@@ -87,7 +87,7 @@ final class OrcRotation(
       conf: Configuration
   ): RotatedFooter = {
     keyed.requireRotatable()
-    val (end, after) = keyed.end.withKeys(keyed.names(changes), keyed.changed(changes))
+    val (end, after) = keyed.end.withKeys(keyed.keyOf(changes), keyed.changed(changes))
     // The new keys open what the old ones opened: if not, the file stays.
     scope.useConf(conf)
     OpenedOrc.requireKeys(after) { variant =>
@@ -115,13 +115,7 @@ final class OrcRotation(
 
     def requireRotatable(): Unit = {
       AcidFiles.refuse(end.tail)
-      end.unknownPart.foreach { part =>
-        throw PmeErrors.unknownPart(
-          file,
-          part,
-          "it may hold keys that would stay wrapped with the old master key"
-        )
-      }
+      end.requireKnown()
       if (external) throw PmeErrors.orcKeyMaterial(file)
       local.find(one => one.material.isEmpty && one.ids.exists(target(_).isDefined)).foreach { one =>
         throw PmeErrors.orcKeyDerived(file, one.name.text)
@@ -134,21 +128,19 @@ final class OrcRotation(
     private def idOf(variant: OrcVariant) =
       local.find(one => one.of.variant.id == variant.id).map(_.wrappedKey.masterKeyId).get
 
-    /** The new name of each master key in the footer. Whatever is under one must go to one. */
-    def names(changes: Map[WrappedKey, WrappedKey]): IndexedSeq[(String, Int)] = {
-      val after = local.groupBy(_.of.variant.key).map { case (key, some) =>
-        val ids = some.map(one => changes.get(one.wrappedKey).map(_.masterKeyId)).distinct
-        key -> (ids match {
-          case Seq(None) => key.name -> key.version
-          case Seq(Some(id)) =>
-            val name = OrcKeyName.parse(id)
-            name.name -> name.version
-          case _ =>
-            throw PmeErrors.keyMetadata(file, s"local keys under '${key.display}' name several master keys")
-        })
-      }
-      end.tail.encryption.fold(IndexedSeq.empty[OrcKey])(_.keys).map { key =>
-        after.getOrElse(key, key.name -> key.version)
+    /** The new master key of a variant, to which all its local keys must go. */
+    def keyOf(changes: Map[WrappedKey, WrappedKey])(variant: OrcVariant): OrcKey = {
+      val own = local.filter(_.of.variant.id == variant.id)
+      own.map(one => changes.get(one.wrappedKey).map(_.masterKeyId)).distinct match {
+        case Seq(None) => variant.key
+        case Seq(Some(id)) =>
+          val name = OrcKeyName.parse(id)
+          variant.key.copy(name = name.name, version = name.version)
+        case _ =>
+          throw PmeErrors.keyMetadata(
+            file,
+            s"local keys under '${variant.key.display}' name several master keys"
+          )
       }
     }
 

@@ -7,6 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.material.KeyMaterial
+import io.pmeparquet.orc.keys.OrcLocalKeys
 import io.pmeparquet.orc.tail.{OpenedOrc, OrcLocalKey}
 import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
 import io.pmeparquet.PmeException
@@ -70,7 +71,8 @@ object OrcUsage {
   }
 
   private def materialOf(local: OrcLocalKey, where: String): Option[KeyMaterial] =
-    if (local.encrypted.headOption.contains('{'.toByte))
+    // Keys in ORC's own form are random, and can begin like JSON.
+    if (!OrcLocalKeys.isRaw(local.encrypted) && local.encrypted.headOption.contains('{'.toByte))
       Some(KeyMaterial.parse(new String(local.encrypted, UTF_8), where))
     else None
 }

@@ -233,6 +233,23 @@ class OrcRotationSuite extends FunSuite {
     }
   }
 
+  test("bytes between stripes are refused, since they may be older footers, and padding is not") {
+    val path = written("between.orc")
+    val end = OrcFiles.tail(path).stripes.last.end.toInt
+    def withBytes(more: Array[Byte]) =
+      put("between-2.orc", bytes(path).take(end) ++ more ++ bytes(path).drop(end))
+    val padded = withBytes(new Array[Byte](100000))
+    val seen = cells(padded, "pii", "pay@3")
+    assertEquals(seen, cells(path, "pii", "pay@3"))
+    new Rotating(Some(Map("pii" -> "pii-2")))(padded)
+    assertEquals(cells(padded, "pii-2", "pay@3"), seen)
+    for (at <- Seq(0, 65536, 99999)) {
+      val left = withBytes(new Array[Byte](100000).updated(at, 1.toByte))
+      checked(left)
+      assertEquals(condition(new Rotating(None).look(left)), "PME_UNSUPPORTED")
+    }
+  }
+
   test("key material beside the file is refused") {
     val path = written("beside.orc")
     assertEquals(condition(new Rotating(None, external = true).look(path)), "PME_UNSUPPORTED")

@@ -155,5 +155,5 @@ object OrcLocalKeys {
   }
 
   /** Whether it is a local key that a master key encrypts, and not key material. */
-  private[keys] def isRaw(encrypted: Array[Byte]): Boolean = encrypted.length == 16 || encrypted.length == 32
+  private[orc] def isRaw(encrypted: Array[Byte]): Boolean = encrypted.length == 16 || encrypted.length == 32
 }

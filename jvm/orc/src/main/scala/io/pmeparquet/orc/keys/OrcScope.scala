@@ -83,6 +83,13 @@ final class OrcScope private[keys] (
     }
   }
 
+  /** A new local key under a key of the write, as `columnKeys` names it: with its name in files, and its encrypted form. */
+  private[orc] def newKeyOf(id: String, where: String): (OrcKeyName, AesKey, Array[Byte]) = {
+    val own = writeKey(id).key
+    val (made, encrypted) = newLocalKey(own, where)
+    (own, made, encrypted)
+  }
+
   /** The keys of a write. */
   private[keys] def writeKeys: Seq[OrcWriteKey] = writing.getOrElse(Nil)
 

@@ -25,8 +25,6 @@ import io.pmeparquet.PmeErrors
  * local key, either: a stripe of a merged file may have its own.
  */
 object KeyCheck {
-  private val FileStatistics = 101
-  private val RowIndex = 6
 
   /**
    * @param key the local key of the variant, decrypted
@@ -56,7 +54,7 @@ object KeyCheck {
         variant,
         key,
         variant.fileStatistics,
-        iv(variant.root, FileStatistics, tail.stripes.size + 1L)
+        OrcStream.iv(variant.root, OrcStream.FileStatistics, tail.stripes.size + 1L)
       )
     val bytes = tail.compression.decompress(clear, what, OrcLimits.StatisticsBytes)
     val found = OrcMessages.parse(OrcProto.FileStatistics.getDefaultInstance, bytes, what)
@@ -87,7 +85,8 @@ object KeyCheck {
       val stored = index.getOrElse {
         throw Damage(s"stripe ${stripe.id} has no encrypted index, by which a wrong key would be found")
       }
-      val clear = decrypted(variant, key, stored, iv(variant.root, RowIndex, stripe.encryptionId))
+      val clear =
+        decrypted(variant, key, stored, OrcStream.iv(variant.root, OrcStream.RowIndex, stripe.encryptionId))
       val bytes = tail.compression.decompress(clear, what, OrcLimits.StatisticsBytes)
       val found = OrcMessages.parse(OrcProto.RowIndex.getDefaultInstance, bytes, what)
       requireAsWritten(found, bytes, what)
@@ -160,16 +159,4 @@ object KeyCheck {
       case failed: GeneralSecurityException => throw new Damage("the key cannot be used", cause = failed)
     }
   }
-
-  /** ORC's initialization vector: column 3 bytes, kind of stream 2, stripe 3, then the counter of 8. */
-  private def iv(column: Int, kind: Int, stripe: Long): Array[Byte] = Array(
-    column >> 16,
-    column >> 8,
-    column,
-    kind >> 8,
-    kind,
-    (stripe >> 16).toInt,
-    (stripe >> 8).toInt,
-    stripe.toInt
-  ).map(_.toByte) ++ new Array[Byte](8)
 }

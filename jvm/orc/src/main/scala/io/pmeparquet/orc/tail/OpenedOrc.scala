@@ -22,6 +22,10 @@ final class OpenedOrc private (val path: Path, val length: Long, open: () => FSD
   /** The end of the file with the keys in it; none if the file is empty. It is read again. */
   def end: Option[OrcEnd] = if (length == 0) None else Some(TailReader.end(path, length, bytes))
 
+  /** The encrypted streams of all stripes, in the order of their places. */
+  def encryptedStreams: Iterator[OrcStream] =
+    tail.stripes.iterator.flatMap(StripeCheck.encryptedStreams(tail, _, bytes))
+
   /**
    * Checks whether a local key is the file's: whether it opens statistics of the file, or an index of its stripe.
    *

@@ -9,7 +9,7 @@ import org.apache.orc.{EncryptionAlgorithm, OrcProto}
  *
  * @param algorithm `AES_CTR_128` or `AES_CTR_256`, which every local key under it is for
  */
-final case class OrcKey private[tail] (name: String, version: Int, algorithm: EncryptionAlgorithm) {
+final case class OrcKey private[orc] (name: String, version: Int, algorithm: EncryptionAlgorithm) {
 
   /** As messages and reports name it: `pii@0`. */
   def display: String = s"$name@$version"

@@ -41,9 +41,29 @@ final class OrcEnd private[tail] (
 
   def sha256: Array[Byte] = Sha256.ofBytes(stored)
 
-  /** A part of them whose meaning is not known. It may hold keys. */
-  def unknownPart: Option[String] =
-    OrcMessages.unknownField(footer).orElse(OrcMessages.unknownField(postScript))
+  /**
+   * Fails if something of the file has an unknown meaning, and may hold keys: an unknown field, or bytes that no structure
+   * refers to. ORC's writers pad stripes with zeros; those of streams leave older footers between them.
+   *
+   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED`
+   */
+  def requireKnown(): Unit = {
+    OrcMessages.unknownField(footer).orElse(OrcMessages.unknownField(postScript)).foreach { part =>
+      throw PmeErrors.unknownPart(tail.file, part, "it may hold keys, which would stay as they are")
+    }
+    val ends = OrcStripe.Magic.length.toLong +: tail.stripes.map(_.end)
+    val begins = tail.stripes.map(_.offset) :+ statisticsAt
+    val left = ends.zip(begins) :+ (statistics.lastOption.fold(statisticsAt)(_.end) -> tail.statisticsAt)
+    if (left.exists { case (from, until) => !areZeros(from, until) }) throw PmeErrors.orcLeftovers(tail.file)
+  }
+
+  private def areZeros(from: Long, until: Long): Boolean =
+    Iterator
+      .iterate(from)(_ + OrcEnd.PartBytes)
+      .takeWhile(_ < until)
+      .forall(at => bytes.read(at, (until - at).min(OrcEnd.PartBytes).toInt).forall(_ == 0))
+
+  private def statisticsAt = tail.statisticsAt - postScript.getStripeStatisticsLength
 
   /** Each encrypted local key of each variant once. */
   def localKeys: Seq[OrcLocalKey] = {
@@ -63,28 +83,56 @@ final class OrcEnd private[tail] (
     found.result()
   }
 
+  /** The encrypted statistics of stripes, in the order of their places: between the last stripe and the footer. */
+  def statistics: Seq[OrcStream] = {
+    var at = statisticsAt
+    for (
+      variant <- tail.variants;
+      one <- footer.getEncryption.getVariants(variant.id).getStripeStatisticsList.asScala
+    )
+      yield {
+        val from = at
+        at += one.getLength
+        new OrcStream(
+          from,
+          one.getLength,
+          variant,
+          variant.encryptedKey,
+          one.getColumn,
+          OrcStream.StripeStatistics,
+          tail.stripes.size + 1L
+        )
+      }
+  }
+
   /**
    * Footer and postscript with other keys.
    *
-   * @param names the new name and version of each master key of the file, in their order
+   * @param keys the new master key of a variant
    * @param local the new form of an encrypted local key of a variant
+   * @param statistics the new form of a variant's encrypted statistics of the file, of the same length
    * @return their bytes, and how the file with them looks to a reader
    * @throws io.pmeparquet.PmeException if a reader would refuse the file
    */
   def withKeys(
-      names: IndexedSeq[(String, Int)],
-      local: (OrcVariant, Array[Byte]) => Array[Byte]
+      keys: OrcVariant => OrcKey,
+      local: (OrcVariant, Array[Byte]) => Array[Byte],
+      statistics: OrcVariant => Array[Byte] = _.fileStatistics
   ): (Array[Byte], OrcTail) = {
     val changed = footer.toBuilder
     val encryption = changed.getEncryptionBuilder
-    names.zipWithIndex.foreach { case ((name, version), index) =>
-      encryption.getKeyBuilder(index).setKeyName(name).setKeyVersion(version)
+    // One entry for each key: ORC's reader notes by entry whether it has the key.
+    val distinct = tail.variants.map(keys).distinct
+    encryption.clearKey()
+    distinct.foreach { key =>
+      encryption.addKeyBuilder().setKeyName(key.name).setKeyVersion(key.version).setAlgorithm(algorithm(key))
     }
     def after(variant: OrcVariant, encrypted: ByteString) =
       ByteString.copyFrom(local(variant, encrypted.toByteArray))
     tail.variants.foreach { variant =>
       val stated = encryption.getVariantsBuilder(variant.id)
-      stated.setEncryptedKey(after(variant, stated.getEncryptedKey))
+      stated.setKey(distinct.indexOf(keys(variant))).setEncryptedKey(after(variant, stated.getEncryptedKey))
+      if (stated.hasFileStatistics) stated.setFileStatistics(ByteString.copyFrom(statistics(variant)))
     }
     changed.getStripesBuilderList.asScala.foreach { stripe =>
       (0 until stripe.getEncryptedLocalKeysCount).foreach { id =>
@@ -94,6 +142,8 @@ final class OrcEnd private[tail] (
     val end = encoded(changed.build())
     end -> asRead(end, changed.build())
   }
+
+  private def algorithm(key: OrcKey) = OrcProto.EncryptionAlgorithm.forNumber(key.algorithm.getSerialization)
 
   private def encoded(changed: OrcProto.Footer): Array[Byte] = {
     val content = tail.compression.compress(changed.toByteArray)
@@ -119,4 +169,6 @@ private object OrcEnd {
 
   /** One byte states the length. */
   val MaxPostScriptBytes = 255
+
+  val PartBytes = 64L * 1024
 }

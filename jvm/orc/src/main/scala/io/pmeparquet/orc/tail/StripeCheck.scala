@@ -28,31 +28,43 @@ private[tail] object StripeCheck {
   }
 
   /**
-   * The encrypted index of a variant's root in a stripe, as it is stored; none if there is none. As ORC's reader finds it:
-   * indexes precede data, and the readable ones those of the variants.
+   * The encrypted streams of a stripe, in the order of their places. As ORC's reader finds them: indexes precede data, and of
+   * both the readable ones those of the variants.
    */
-  def indexOf(tail: OrcTail, stripe: OrcStripe, variant: OrcVariant, bytes: OrcBytes): Option[Array[Byte]] = {
+  def encryptedStreams(tail: OrcTail, stripe: OrcStripe, bytes: OrcBytes): Seq[OrcStream] = {
     val found = footer(tail, stripe, bytes)
-    val streams = found.getStreamsList.asScala.map(-1 -> _) ++
+    val streams = found.getStreamsList.asScala.map(Option.empty[OrcVariant] -> _) ++
       found.getEncryptionList.asScala.zipWithIndex.flatMap { case (one, id) =>
-        one.getStreamsList.asScala.map(id -> _)
+        one.getStreamsList.asScala.map(Option(tail.variants(id)) -> _)
       }
-    val indexes = streams.filter { case (_, one) =>
-      !Placeholders(one.getKind) && StreamName.getArea(one.getKind) == StreamName.Area.INDEX
-    }
-    val (before, from) = indexes.span { case (id, one) =>
-      id != variant.id || one.getKind != Streams.ROW_INDEX || one.getColumn != variant.root
-    }
-    from.headOption.map { case (_, one) =>
-      Damage.of(tail.file) {
-        Damage.require(
-          one.getLength <= OrcLimits.StatisticsBytes,
-          s"the index of column ${variant.root} in stripe ${stripe.id} has ${one.getLength} bytes"
-        )
-        bytes.read(stripe.offset + before.map(_._2.getLength).sum, one.getLength.toInt)
+    val (index, data) = streams
+      .filterNot { case (_, one) => Placeholders(one.getKind) }
+      .partition { case (_, one) => StreamName.getArea(one.getKind) == StreamName.Area.INDEX }
+    var at = stripe.offset
+    (index ++ data).flatMap { case (variant, one) =>
+      val from = at
+      at += one.getLength
+      variant.map { of =>
+        val kind = one.getKind.getNumber
+        val key = stripe.encryptedKeys(of.id)
+        new OrcStream(from, one.getLength, of, key, one.getColumn, kind, stripe.encryptionId)
       }
-    }
+    }.toSeq
   }
+
+  /** The encrypted index of a variant's root in a stripe, as it is stored; none if there is none. */
+  def indexOf(tail: OrcTail, stripe: OrcStripe, variant: OrcVariant, bytes: OrcBytes): Option[Array[Byte]] =
+    encryptedStreams(tail, stripe, bytes)
+      .find(one => one.variant.id == variant.id && one.isIndexOf(variant.root))
+      .map { one =>
+        Damage.of(tail.file) {
+          Damage.require(
+            one.length <= OrcLimits.StatisticsBytes,
+            s"the index of column ${variant.root} in stripe ${stripe.id} has ${one.length} bytes"
+          )
+          bytes.read(one.offset, one.length.toInt)
+        }
+      }
 
   /** Of data and of an index that are elsewhere: their lengths take no room. */
   private[tail] val Placeholders = Set(Streams.ENCRYPTED_INDEX, Streams.ENCRYPTED_DATA)

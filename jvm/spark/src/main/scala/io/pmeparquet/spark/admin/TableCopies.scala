@@ -11,15 +11,16 @@ import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.{Audience, PmeErrors}
+import io.pmeparquet.{Audience, PmeErrors, PmeException}
 import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.{FileSettings, PmeOptions, Use}
+import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
-import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
+import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, StagedTable}
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, ResultRows, TableFiles}
 import io.pmeparquet.spark.admin.seal.SealedGuard
-import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.options.{OrcResolver, ResolvedOptions}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
 
 /**
@@ -145,8 +146,22 @@ private final class TableCopy(
   private val from = TableFiles.qualified(source, readConf)
   private val to = TableFiles.qualified(target, writeConf)
 
+  /** The write, for a source of ORC files. */
+  private lazy val orc = writing.filter(_ => isOrc)
+
+  /** Whether the first file is one. Others of another format are refused later, and so is a source that cannot be listed. */
+  private def isOrc: Boolean =
+    try
+      TableFiles
+        .list(from, readConf)
+        .files
+        .sortBy(_.path)
+        .find(_.length > 0)
+        .exists(file => OrcUsage.isOrc(new Path(file.path), readConf))
+    catch { case _: PmeException => false }
+
   def run(): Copied = {
-    val settings = writing.map(_.writeSettings.files)
+    val settings = if (orc.isDefined) None else writing.map(_.writeSettings.files)
     if (isWithin(to, from))
       throw PmeErrors.badTarget(
         to.toString,
@@ -154,7 +169,6 @@ private final class TableCopy(
         "Name another directory."
       )
     StagedTable.requireFree(to, writeConf)
-    val read = reading.readScope
     val isFile = TableFiles.statusOf(from, readConf).isFile
     val listed = TableFiles.list(from, readConf)
     refuseOthersTables(listed)
@@ -170,15 +184,29 @@ private final class TableCopy(
       .sortBy(_.path)
     settings.foreach(FileRewrite.requirePrefixes(_, files.map(file => StagedTable.within(to, file.path))))
     val shared = broadcast(readConf)
-    settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
-    val write = writing.map(_.writeScope(writeConf, to, files.map(file => StagedTable.within(to, file.path))))
-    val check = checking.readScope
+    val copying = orc.fold[FileCopying] {
+      val read = reading.readScope
+      settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
+      val places = files.map(file => StagedTable.within(to, file.path))
+      new ParquetCopying(read, writing.map(_.writeScope(writeConf, to, places)), checking.readScope)
+    }(orcCopying)
     val staged = CopiedTable.begin(to, writeConf)
     val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)
     step.begin()
     publish(staged, files) {
-      new CopyTask(shared, read, directory, broadcast(writeConf), write, check, staged, step)
+      new CopyTask(shared, directory, broadcast(writeConf), copying, staged, step)
     }
+  }
+
+  private def orcCopying(write: ResolvedOptions): FileCopying = {
+    val target = new OrcResolver(write, None)
+    val settings = target.writeSettings
+    new OrcCopying(
+      new OrcResolver(reading, None).read(isSparks = false),
+      target.write(settings.masterKeys, settings.dataKeyBits),
+      settings,
+      target.read(isSparks = false)
+    )
   }
 
   /** Checks whether column keys fit the files, before anything is written. */
@@ -266,11 +294,9 @@ private final case class CopiedFiles(attempt: String, made: Copied)
 /** Copies some files and verifies the copies. ''Crosses the wire'', with the scopes. */
 private final class CopyTask(
     readConf: Broadcast[SerializableConfiguration],
-    read: ReadScope,
     from: Path,
     writeConf: Broadcast[SerializableConfiguration],
-    write: Option[WriteScope],
-    check: ReadScope,
+    copying: FileCopying,
     table: CopiedTable,
     step: ProgressStep
 ) extends (Iterator[SourceFile] => Iterator[CopiedFiles])
@@ -278,16 +304,13 @@ private final class CopyTask(
 
   override def apply(files: Iterator[SourceFile]): Iterator[CopiedFiles] = PmeSparkException.translated {
     val conf = writeConf.value.value
-    val rekey =
-      new FileRewrite(read, readConf.value.value, write, check, conf, () => FileJob.goOn("the copying"))
     val (attempt, done) = table.attempt(conf) { directory =>
       files
         .map { file =>
           val source = StagedTable.within(from, file.path)
           val staged = table.place(directory, file.path, conf)
-          val copied = ByFormat.onlyParquet(source, readConf.value.value) {
-            rekey.write(source, staged, StagedTable.within(table.target, file.path))
-          }
+          val destination = StagedTable.within(table.target, file.path)
+          val copied = copying.write(source, readConf.value.value, staged, destination, conf)
           step.count(1, file.length)
           copied
         }

@@ -9,7 +9,7 @@ import scala.collection.JavaConverters._
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.spark.AlteredFile.bytes
-import io.pmeparquet.Condition.{BadOption, DamagedFile, KeyNotFound, Unsupported}
+import io.pmeparquet.Condition.{BadOption, DamagedFile, KeyNotFound, UnknownColumn, Unsupported}
 
 /** Rotation of ORC tables by the same job as Parquet's, under a KMS that only wraps, and under one that gives keys out. */
 class RotationOfOrcSuite extends WatchedTableSuite {
@@ -133,7 +133,7 @@ class RotationOfOrcSuite extends WatchedTableSuite {
       val done = untouched()(rotate(settings, keys))
       assertEquals(counts(done), Map("failed" -> 2))
       assertEquals(done.flatMap(_.condition).distinct, Seq(Unsupported.name))
-      assert(done.flatMap(_.message).forall(_.contains("write it again")), done.toString)
+      assert(done.flatMap(_.message).forall(_.contains("rekey")), done.toString)
     }
     untouched()(refused(BadOption, "'nope'", "pay, pii")(rotate(to("nope" -> "pii-2"), keys)))
   }
@@ -144,13 +144,49 @@ class RotationOfOrcSuite extends WatchedTableSuite {
     assertEquals(done.flatMap(_.condition), Seq.fill(2)(Unsupported.name))
   }
 
-  test("copies and encryption in place refuse ORC files by name") {
+  test("a copy with new keys has the same rows under other master keys, whichever KMS has them") {
+    writeOrc()
+    val keys = holding("new", "pay-2")
+    val named = keys + ("columnKeys" -> "new: ssn; pay-2: salary")
+    val to = directory.resolve("copy").toString
+    val done = untouched()(TableCopies.rekey(spark, target, to, watched.asJava, named.asJava))
+    assertEquals((done.files, done.rows), (2L, 40L))
+    val copied = spark.read.format("pme-orc").options(named).load(to)
+    assertEquals(rows(copied), rows(people))
+    val found = KeyUsage.found(spark, to, Map.empty)
+    assertEquals(found.flatMap(_.distinct(_.problem)), Nil)
+    assertEquals(
+      found.map(use => use.one.masterKeyId -> use.one.wrapping),
+      Seq(None -> None, Some("new") -> Some("orc"), Some("pay-2") -> Some("orc"))
+    )
+    // From a KMS that gives keys out to one that only wraps them.
+    val back = directory.resolve("back").toString
+    TableCopies.rekey(spark, to, back, keys.asJava, (watched ++ columns).asJava)
+    WatchedKms.lacks = Set("new", "pay-2")
+    assertEquals(rows(spark.read.format("pme-orc").options(watched ++ columns).load(back)), rows(people))
+  }
+
+  test("a copy of ORC files that cannot be made leaves nothing") {
+    writeOrc()
+    val to = directory.resolve("copy").toString
+    def rekey(options: (String, String)*) =
+      TableCopies.rekey(spark, target, to, watched.asJava, (watched ++ columns ++ options).asJava)
+    untouched() {
+      refused(Unsupported, "'salary'")(rekey("columnKeys" -> "pii: ssn"))
+      refused(Unsupported, "'id'")(rekey("columnKeys" -> "pii: ssn, id; pay: salary"))
+      refused(BadOption, "footerKey")(rekey("footerKey" -> "footer"))
+      refused(UnknownColumn, "nope")(rekey("columnKeys" -> "pii: ssn, nope; pay: salary"))
+      WatchedKms.lacks = Set("pii")
+      refused(KeyNotFound, "pii")(rekey())
+    }
+    assertEquals(Files.list(directory).iterator.asScala.map(_.getFileName.toString).toSet, Set("table"))
+  }
+
+  test("copies without encryption, and encryption in place, refuse ORC files by name") {
     writeOrc()
     val write = (watched ++ columns + ("footerKey" -> "footer")).asJava
     val to = directory.resolve("copy").toString
     untouched() {
-      refused(Unsupported, "pme-orc")(TableCopies.rekey(spark, target, to, watched.asJava, write))
-      refused(Unsupported, "pme-orc")(TableCopies.encrypt(spark, target, to, watched.asJava, write))
       refused(Unsupported, "pme-orc")(TableCopies.decrypt(spark, target, to, watched.asJava, true))
       val failed = TableCopies.encryptInPlace(spark, target, Map.empty[String, String].asJava, write).failed
       assertEquals(failed.asScala.map(_.condition).toSeq, Seq.fill(2)(Unsupported.name))
