@@ -4,6 +4,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 import java.util.Base64
 
+import org.apache.parquet.io.api.Binary
+
 /** The objects are of Xskipper's own classes, as Java wrote them with Scala 2.11, 2.12 and 2.13. */
 class SerializedSummarySuite extends StoreSuite {
   private def resource(name: String) = Paths.get(getClass.getResource(s"/xskipper/$name").toURI)
@@ -75,6 +77,47 @@ class SerializedSummarySuite extends StoreSuite {
     assertEquals(objects.keySet.map { case (kind, name, _) => kind -> name }, expected.keySet)
     for (((kind, name, scala), bytes) <- objects)
       assertEquals(said(kindOf(kind), bytes), expected(kind -> name), s"$kind $name, Scala $scala")
+  }
+
+  table.test("a store of version 0 has objects in its columns, of types that Xskipper has named") { root =>
+    val known = "com.ibm.metaindex.metadata.metadatastore.parquet.ParquetBaseClauseTranslator$"
+    def column(field: String, kind: String, userType: String) =
+      s"""{"name":"$field","type":{"type":"udt","class":"$userType","pyClass":null,"sqlType":"binary"},"nullable":true,""" +
+        s""""metadata":{"index":{"cols":["${field.takeWhile(
+            _ != '_'
+          )}"],"name":"$kind","tableIdentifier":"t"}}}"""
+    val text = MadeStores.json(
+      """{"version":0}""",
+      column("i_minmax", "minmax", s"${known}MinMaxMetaDataTypeUDT"),
+      column("s_valuelist", "valuelist", s"${known}ValueListMetaDataTypeUDT"),
+      column("x_minmax", "minmax", "com.evil.MinMaxMetaDataTypeUDT")
+    )
+    val columns =
+      Seq("i_minmax", "s_valuelist", "x_minmax").map(name => s"optional binary $name;").mkString(" ")
+    val bounds = Binary.fromConstantByteArray(objects(("minmax", "integer", "2.11")))
+    val list = Binary.fromConstantByteArray(objects(("valuelist", "string", "2.11")))
+    MadeStores.write(root, text, columns)(
+      "/t/a#1" -> { row =>
+        Seq("i_minmax" -> bounds, "s_valuelist" -> list, "x_minmax" -> bounds).foreach {
+          case (field, value) =>
+            row.add(field, value)
+        }
+      },
+      "/t/b#1" -> (row => row.add("i_minmax", list))
+    )
+    val (rows, problems) = rowsOf(root)
+    assertEquals(problems.size, 1)
+    assert(problems.head.contains("its kind is not known"), problems)
+    assertEquals(
+      rows.map(shown),
+      Seq(
+        Seq[(String, Any)](
+          "minmax i" -> (("-70000", "70000")),
+          "valuelist s" -> Set("", "x", "ü🐢\u0000")
+        ),
+        Nil
+      )
+    )
   }
 
   test("an object of another kind than its index says nothing") {

@@ -4,6 +4,7 @@ import java.nio.file.Files
 
 import org.apache.parquet.example.data.Group
 import org.apache.parquet.filter2.predicate.FilterApi
+import org.apache.parquet.io.api.Binary
 
 import io.pmeparquet.snapshot.xskipper.MadeStores.{json, list, minMax, write}
 
@@ -78,6 +79,22 @@ class XskipperStoreSuite extends StoreSuite {
     assertEquals(skipped(rows, types, s.below("b")), Set("plain"))
   }
 
+  table.test("bounds of strings hold for bytes that are not UTF-8, in whose place Xskipper saw U+FFFD") {
+    root =>
+      write(root, json(V4, minMax("s_minmax_1", "s", "string")), Texts)(
+        "/t/accent#1" -> texts("aé", "b") _,
+        "/t/late#1" -> texts("a", "b\uff21") _
+      )
+      val (rows, _) = rowsOf(root)
+      def bytes(of: Int*) = Binary.fromConstantByteArray(of.map(_.toByte).toArray)
+      // Between "aé" and "b", as "a" and U+FFFD are, and less than "aé" by its bytes.
+      assertEquals(skipped(rows, types, FilterApi.eq(s.column, bytes('a', 0x80))), Set.empty[String])
+      assertEquals(skipped(rows, types, s.below("aé")), Set.empty[String])
+      // Before "b" and U+FF21, and greater than it and than "b" with the greatest byte.
+      assertEquals(skipped(rows, types, FilterApi.eq(s.column, bytes('b', 0xff, 0xff))), Set("accent"))
+      assertEquals(skipped(rows, types, s.above("c")), Set("accent", "late"))
+  }
+
   table.test("an empty list says that all values are null, and a missing one says nothing") { root =>
     val columns =
       "optional group s_valuelist_1 (LIST) { repeated group list { optional binary element (STRING); } }"
@@ -93,7 +110,7 @@ class XskipperStoreSuite extends StoreSuite {
     // Stores do not count nulls.
     assertEquals(skipped(rows, types, s.isNot("x")), Set.empty[String])
     assertEquals(
-      skipped(rows, types, FilterApi.eq(s.column, null.asInstanceOf[org.apache.parquet.io.api.Binary])),
+      skipped(rows, types, FilterApi.eq(s.column, null.asInstanceOf[Binary])),
       Set.empty[String]
     )
   }
