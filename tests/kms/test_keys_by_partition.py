@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.each_spark
 
 TENANTS = ("acme", "bolt", "core")
-TEMPLATES = {"footer_key": "t-{tenant}", "column_keys": {"pii-{tenant}": ["name"]}}
+
+
+def encryption(client: Client) -> pme.Encryption:
+    return pme.Encryption(kms=pme.PythonKms(client), footer_key="t-{tenant}", column_keys={"pii-{tenant}": ["name"]})
 
 
 def orders(spark: SparkSession) -> DataFrame:
@@ -33,7 +36,7 @@ def orders(spark: SparkSession) -> DataFrame:
 
 def test_each_tenants_key_is_asked_for_once_and_opens_its_files_alone(spark: SparkSession, target: str) -> None:
     client = Client()
-    enc = pme.Encryption(kms=pme.PythonKms(client), **TEMPLATES)
+    enc = encryption(client)
     pme.write(orders(spark), target, enc, partition_by=["tenant"])
     names = [f"{kind}-{tenant}" for kind in ("t", "pii") for tenant in TENANTS]
     assert client.count("wrap") == dict.fromkeys(names, 1)
@@ -48,7 +51,7 @@ def test_each_tenants_key_is_asked_for_once_and_opens_its_files_alone(spark: Spa
 
 
 def test_a_reader_of_two_tenants_reads_their_rows_and_hears_of_the_others(spark: SparkSession, target: str) -> None:
-    pme.write(orders(spark), target, pme.Encryption(kms=pme.PythonKms(Client()), **TEMPLATES), partition_by="tenant")
+    pme.write(orders(spark), target, encryption(Client()), partition_by="tenant")
     mine = pme.PythonKms(Guarded("t-core"))
     with refused("PME_KEY_DENIED", "t-core"):
         pme.read(spark, target, kms=mine).collect()

@@ -38,8 +38,8 @@ class Encryption(Brief):
         kms: `Keystore`, `Static`, `Vault`, `KmsClass`, `PythonKms`; the name of one that the session configures; or a
             dict of options.
         footer_key: master key of the footer, and of columns without a key of their own. Whoever has it reads schema and
-            row counts, and all columns without a key of their own. Its name is readable in each file. It may be a template
-            over partition columns, such as `t-{tenant}` or `t-{tenant:bucket(64)}`; keys of columns, too.
+            row counts, and all columns without a key of their own. Its name is readable in each file. This and keys of
+            columns may be templates over partition columns, such as `t-{tenant}` or `t-{tenant:bucket(64)}`.
         column_keys: master key to columns, or the text form `key: col, col.*; key2: col`. Each master key costs calls
             of the KMS (`double_wrapping`). With `plaintext_footer` or external key material, the names of keys are
             readable.

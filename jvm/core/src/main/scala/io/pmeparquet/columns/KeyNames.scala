@@ -3,7 +3,7 @@ package io.pmeparquet.columns
 import io.pmeparquet.PmeErrors
 
 /**
- * The names of the master keys of a write or a read, of which some may be templates. ''Crosses the wire.''
+ * The names of the master keys of a write or a read. Some may be templates. ''Crosses the wire.''
  *
  * @param texts as options have them
  */

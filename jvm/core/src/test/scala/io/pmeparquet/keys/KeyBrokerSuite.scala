@@ -61,7 +61,7 @@ class KeyBrokerSuite extends FunSuite {
     def broker(names: String*) = {
       val source = new KmsSource(same, 0, halfUsed = id => told = told :+ id, uses = uses)
       sources = sources :+ source
-      KeyBrokers.open(source, Here, KeyGrants.toWrite(names, areDirect = true))
+      KeyBrokers.open(source, Here, KeyGrants.toWrite(names.toSet, areDirect = true))
     }
     broker("a").reserve("a", 40, "t")
     broker("a", "b").reserve("b", 100, "t")

@@ -129,7 +129,7 @@ object Scopes {
           throw PmeErrors.unsupported(
             where,
             "a key whose name depends on a partition",
-            "nobody has told this write which partitions its rows belong to",
+            "this write does not know which partitions its rows belong to",
             "Write with df.write or INSERT; in a stream, write each batch in foreachBatch."
           )
         )

@@ -13,9 +13,8 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.Dataset
 
-import io.pmeparquet.spark.read.{EncryptedParquetFormat, PmeScan}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
-import io.pmeparquet.spark.snapshot.{ChosenFiles, CountsFiles, PartitionsRead, ScannedFiles, SealedIndex}
+import io.pmeparquet.spark.snapshot.{ChosenFiles, CountsFiles, LeavesFilesOut, PartitionsRead, ScannedFiles, SealedIndex}
 
 /**
  * How many files the scans of a query read, and which indexes spared it the others: `pme.query_stats`. ''Driver only.''
@@ -57,16 +56,13 @@ object QueryStatistics {
 
   /** How many files a node has left out because of their keys (`deniedFiles=skip`). */
   private def leftOutBy(node: SparkPlan): Long = node match {
-    case scan: FileSourceScanExec =>
-      scan.relation.fileFormat match {
-        case format: EncryptedParquetFormat => format.leftOut.fold(0L)(_.count)
-        case _ => 0
-      }
-    case scan: BatchScanExec =>
-      scan.scan match {
-        case ours: PmeScan => ours.leftOut.count
-        case _ => 0
-      }
+    case scan: FileSourceScanExec => leftOutBy(scan.relation.fileFormat)
+    case scan: BatchScanExec => leftOutBy(scan.scan)
+    case _ => 0
+  }
+
+  private def leftOutBy(reader: AnyRef): Long = reader match {
+    case ours: LeavesFilesOut => ours.filesLeftOut
     case _ => 0
   }
 

@@ -15,7 +15,7 @@ import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.options.{FormatOrigin, PreparedWrite, ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
-import io.pmeparquet.spark.snapshot.{FilesLabel, SealState}
+import io.pmeparquet.spark.snapshot.{FilesLabel, LeavesFilesOut, SealState}
 
 /**
  * What one instance of the format knows about its relation or scan beyond what Spark passes to a format.
@@ -69,13 +69,13 @@ private[spark] object FormatState {
  */
 abstract class EncryptedParquetFormat private[spark] (private val state: FormatState)
     extends ParquetFileFormat
-    with EncryptedFileFormat {
+    with EncryptedFileFormat
+    with LeavesFilesOut {
   private[spark] override type Noted = EncryptedParquetFormat
 
   @transient @volatile private var scanned: Option[LeftOutFiles] = None
 
-  /** The files that the scan of this instance has left out so far. */
-  private[spark] def leftOut: Option[LeftOutFiles] = Option(scanned).flatten
+  override def filesLeftOut: Long = Option(scanned).flatten.fold(0L)(_.count)
 
   /** The same format with another state. */
   private[spark] def of(state: FormatState): EncryptedParquetFormat

@@ -22,7 +22,7 @@ import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.spark.decode.RowPredicate
 import io.pmeparquet.spark.session.SparkAccess
-import io.pmeparquet.spark.snapshot.{ChosenFiles, CountsFiles, ScannedFiles, SealedFileIndex}
+import io.pmeparquet.spark.snapshot.{ChosenFiles, CountsFiles, LeavesFilesOut, ScannedFiles, SealedFileIndex}
 
 /**
  * What one V2 scan knows of its read, and the checks of splits that it makes for tasks. ''Driver only.''
@@ -99,15 +99,16 @@ private[spark] final case class PmeScan(
     aggregates: Option[PushedAggregates] = None,
     nullChecks: Set[Seq[String]] = Set.empty
 ) extends EncryptedFileScan
-    with CountsFiles {
+    with CountsFiles
+    with LeavesFilesOut {
   import PmeScan.FilesEntry
 
   override val masked: MaskedColumns = new MaskedColumns
 
   def leavesOutFiles: Boolean = context.scope.settings.deniedFiles.nonEmpty
 
-  /** The files that it has left out so far. */
-  private[spark] val leftOut: LeftOutFiles = new LeftOutFiles
+  private val leftOut = new LeftOutFiles
+  override def filesLeftOut: Long = leftOut.count
 
   override def withConditions(columns: Set[String]): PmeScan =
     copy(conditions = Some(conditions.getOrElse(Set.empty) ++ columns))
