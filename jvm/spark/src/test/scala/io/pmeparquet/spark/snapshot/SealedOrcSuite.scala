@@ -6,12 +6,12 @@ import scala.util.{Failure, Random, Success, Try}
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
+import io.pmeparquet.{BlockDigests, PmeException}
 import io.pmeparquet.spark.{AlteredFile, SealedSuite}
 import io.pmeparquet.spark.admin.migration.OrcMigration
 import io.pmeparquet.spark.admin.Verification
 import io.pmeparquet.spark.keys.HolderKms
 import io.pmeparquet.Condition.{BadOption, SnapshotMismatch, SnapshotNotAuthentic, Unsupported}
-import io.pmeparquet.PmeException
 
 /** Sealed tables of ORC files: nothing in a file authenticates its content, so reads compare it with the snapshot. */
 class SealedOrcSuite extends SealedSuite {
@@ -131,6 +131,25 @@ class SealedOrcSuite extends SealedSuite {
     }
     assert(others > 0, "no change had an effect without the snapshot")
     for ((scan, set) <- everyScan) assertEquals(rowsOf(path, scan, set), truth)
+  }
+
+  test("a change in a block without a tail or a footer is noticed where the block is read") {
+    val many =
+      numbers(0, 200000, files = 1).selectExpr("id", "concat('name-', id) AS name", "rand(7) AS grade")
+    save(many, options = policy + ("orc.compress" -> "none"))
+    seal(target, signing, session = fresh)
+    val file = files().head
+    val length = Files.size(file)
+    assert(length > 3 * BlockDigests.BlockBytes, length)
+    for ((scan, set) <- everyScan) {
+      val session = fresh
+      set.foreach { case (name, value) => session.conf.set(name, value) }
+      def read = load(target, scan, session).selectExpr("sum(id + grade)", "max(name)").collect()
+      read
+      AlteredFile.flip(file, (length / 2).toInt)
+      refused(SnapshotMismatch, file.getFileName.toString)(read)
+      AlteredFile.flip(file, (length / 2).toInt)
+    }
   }
 
   test("tasks that read parts of a file compare what they read") {
