@@ -57,7 +57,7 @@ def test_a_reader_of_two_tenants_reads_their_rows_and_hears_of_the_others(spark:
         pme.read(spark, target, kms=mine).collect()
     with warnings(spark) as logged:
         frame = pme.read(spark, target, kms=mine, options={"deniedFiles": "skip"})
-        assert frame.count() == 20
+        assert len(frame.collect()) == 20
         assert {row.tenant for row in frame.select("tenant").collect()} == {"acme", "bolt"}
     assert [line for line in logged if "left out" in line and "t-core" in line]
     assert "left out" in str(pme.query_stats(frame))
