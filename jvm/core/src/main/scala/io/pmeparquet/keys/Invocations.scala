@@ -42,16 +42,20 @@ private[pmeparquet] final class KeyUses(limit: Long = Invocations.Limit) {
    * @throws io.pmeparquet.PmeException `PME_KEY_NOT_FOUND` if the key may not do them
    */
   def reserve(key: AesKey, id: String, uses: Long, where: String): Boolean = {
-    if (uses <= 0) throw new IllegalStateException(s"internal error: $uses uses of a key")
+    // An executor asks for them: more than any asks for at once would only be an attack.
+    if (uses <= 0 || uses > KeyUses.MostAtOnce) throw PmeErrors.keyRequestRefused(where, s"$uses uses of a key")
     val fingerprint = ByteBuffer.wrap(Sha256.ofBytes(salt, key.insecureBytes))
-    val total = reserved.computeIfAbsent(fingerprint, _ => new AtomicLong).addAndGet(uses)
-    if (total > limit) throw PmeErrors.keyUsedUp(where, id)
-    total >= limit / 2 && total - uses < limit / 2
+    val before = reserved
+      .computeIfAbsent(fingerprint, _ => new AtomicLong)
+      .getAndUpdate(total => if (uses > limit - total) total else total + uses)
+    if (uses > limit - before) throw PmeErrors.keyUsedUp(where, id)
+    before + uses >= limit / 2 && before < limit / 2
   }
 }
 
 private[pmeparquet] object KeyUses {
   private val SaltBytes = 32
+  private val MostAtOnce = 1L << 20
 
   /** Of this JVM: of a driver and its executors, if they ask it for keys. */
   val ofJvm: KeyUses = new KeyUses

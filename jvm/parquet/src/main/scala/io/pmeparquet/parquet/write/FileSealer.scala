@@ -114,11 +114,19 @@ private[pmeparquet] object FileSealer {
    * @param where the table and the file, for messages
    */
   def install(spark: AnyRef, scope: WriteScope, conf: Configuration, where: String): Unit =
-    NewWriter.change(spark, unsupported(where, _)) { writer =>
+    if (isDeferred(spark)) CryptoProvider.requireOfJvm(scope.settings.cryptoProvider)
+    else NewWriter.change(spark, unsupported(where, _)) { writer =>
       val parquets = writer.encryptor
       if (parquets == null) throw new IllegalStateException("the writer has no encryption")
       writer.encryptWith(of(parquets.getEncryptionProperties, scope, conf, where))
     }
+
+  /**
+   * Spark 4.1's writer that infers from its first rows how to shred variants. It makes its Parquet writer with the last of
+   * them and goes on by itself, so nothing can reach in between: parquet-java encrypts.
+   */
+  private def isDeferred(spark: AnyRef): Boolean =
+    spark.getClass.getSimpleName == "ParquetOutputWriterWithVariantShredding"
 
   private lazy val SetupConstructor = {
     val made = classOf[InternalColumnEncryptionSetup].getDeclaredConstructor(
