@@ -3,7 +3,14 @@ package io.pmeparquet.parquet.bytes
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{ChecksumFileSystem, EtagSource, FSDataInputStream, FileStatus, Path}
+import org.apache.hadoop.fs.{
+  ChecksumFileSystem,
+  EtagSource,
+  FSDataInputStream,
+  FileStatus,
+  Path,
+  RawLocalFileSystem
+}
 import org.apache.hadoop.util.functional.FutureIO
 
 import io.pmeparquet.columns.FilePlace
@@ -18,6 +25,7 @@ import io.pmeparquet.PmeException
  * @param etag none where files have none, or if the file is known from a listing
  * @param isRecovered whether it is read for what is sound of it: without checksum files of Hadoop's own, and with a second
  *   look before damage is reported
+ * @param held a copy of its bytes on the disk of this process, which is read in its place
  * @param status what the store reported of the file, if it was asked for this one
  */
 private[parquet] final case class FileVersion(
@@ -26,7 +34,8 @@ private[parquet] final case class FileVersion(
     modified: Long,
     destination: Option[Path] = None,
     etag: Option[String] = None,
-    isRecovered: Boolean = false
+    isRecovered: Boolean = false,
+    held: Option[Path] = None
 )(status: Option[FileStatus] = None) {
 
   /** The path from which its AAD prefix may be made. */
@@ -41,6 +50,9 @@ private[parquet] final case class FileVersion(
   /** The same file, read for what is sound of it. */
   def recovered: FileVersion = copy(isRecovered = true)(status)
 
+  /** The same file, whose bytes were copied. */
+  def heldAt(place: Path): FileVersion = copy(held = Some(place))(status)
+
   /** Whether a listing shows this file. */
   def isListed(listed: FileVersion): Boolean = copy(etag = listed.etag)(None) == listed
 
@@ -49,7 +61,14 @@ private[parquet] final case class FileVersion(
    * on if another object is there by now. Without a status it would pin the object that it finds when it opens, whose
    * length may be another one. On other file systems the status proves nothing and saves nothing.
    */
-  def open(conf: Configuration): FSDataInputStream = {
+  def open(conf: Configuration): FSDataInputStream =
+    held.fold(openStored(conf)) { copy =>
+      val local = new RawLocalFileSystem
+      local.initialize(copy.toUri, conf)
+      local.open(copy)
+    }
+
+  private def openStored(conf: Configuration): FSDataInputStream = {
     val fs = path.getFileSystem(conf) match {
       case checked: ChecksumFileSystem if isRecovered => checked.getRawFileSystem
       case other => other

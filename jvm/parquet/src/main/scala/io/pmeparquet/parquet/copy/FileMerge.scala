@@ -37,7 +37,8 @@ final case class MergedFile(rows: Long, footer: WrittenFooter)
 /**
  * Writes the rows of several files of the same traits as one file of these traits. Values are decoded and encoded as
  * Parquet's own types, so nothing is lost that Spark does not know; pages, row groups, encodings and statistics are those of a
- * new file. Before it is used, every cell of the new file was compared with that of the old one, with its levels.
+ * new file. Before it is used, every cell of the new file was compared with that of the old one, with its levels. Each old
+ * file is read from storage once ([[HeldFiles]]).
  *
  * @param scope how readers read both
  * @param write how to encrypt the new file; none for plaintext
@@ -53,13 +54,35 @@ final class FileMerge(
   private val counters = new ReadCounters
 
   /**
+   * @param sealedAs the SHA-256 of each source, by its path, if a table's snapshot lists them
    * @param staged where to write: the new file's name, in an existing directory
    * @param destination where it will be moved to
    */
-  def write(sources: Seq[ListedFile], staged: Path, destination: Path): MergedFile = {
-    val files = sources.map { source =>
-      val (file, _) = FileRewrite.open(scope, conf, source.version.path)
-      requireListed(file, source)
+  def write(
+      sources: Seq[ListedFile],
+      sealedAs: Option[Map[String, Array[Byte]]],
+      staged: Path,
+      destination: Path
+  ): MergedFile = {
+    val held = new HeldFiles(conf, goOn)
+    try write(sources, sealedAs, held, staged, destination)
+    finally held.close()
+  }
+
+  private def write(
+      sources: Seq[ListedFile],
+      sealedAs: Option[Map[String, Array[Byte]]],
+      held: HeldFiles,
+      staged: Path,
+      destination: Path
+  ): MergedFile = {
+    val versions = sources.map { source =>
+      val version = FileVersion.of(source.version.path, conf)
+      if (!version.isListed(source.version)) throw PmeErrors.changedMeanwhile(source.path)
+      version
+    }
+    val files = sources.zip(versions).map { case (source, version) =>
+      val (file, _) = FileRewrite.open(scope, conf, held.hold(version, sealedAs.map(_(source.path))))
       if (FileTraits.of(scope, file, conf) != Right(traits)) throw PmeErrors.changedMeanwhile(source.path)
       file
     }
@@ -82,15 +105,12 @@ final class FileMerge(
     if (CopyCheck.rows(made) != rows) throw differs(staged, "it has another number of rows")
     requireSameCells(files, made)
     // Nobody has changed a file while it was read.
-    files.zip(sources).foreach { case (file, source) =>
-      if (FileVersion.of(file.version.path, conf) != file.version)
-        throw PmeErrors.changedMeanwhile(source.path)
+    versions.foreach { version =>
+      if (FileVersion.of(version.path, conf) != version)
+        throw PmeErrors.changedMeanwhile(version.path.toString)
     }
     MergedFile(rows, WrittenFooter.read(staged, conf))
   }
-
-  private def requireListed(file: OpenFile, source: ListedFile): Unit =
-    if (!file.version.isListed(source.version)) throw PmeErrors.changedMeanwhile(source.path)
 
   /** @return the checksum of what was written */
   private def writeRows(files: Seq[OpenFile], schema: MessageType, staged: Path, destination: Path): Long = {

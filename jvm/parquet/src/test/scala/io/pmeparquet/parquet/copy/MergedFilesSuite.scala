@@ -41,7 +41,7 @@ class MergedFilesSuite extends WrittenFilesSuite {
     val write = if (options.isEmpty) None else Some(writer(use, root, options: _*))
     val made = new Path(root.toUri.toString, "merged.parquet")
     val work = new FileMerge(scope, write, traits, own, () => ())
-    assertEquals(work.write(files.map(listed), made, made).rows, files.size.toLong * RowCount)
+    assertEquals(work.write(files.map(listed), None, made, made).rows, files.size.toLong * RowCount)
     made
   }
 
@@ -65,7 +65,7 @@ class MergedFilesSuite extends WrittenFilesSuite {
     def refused(): Unit = {
       val work = new FileMerge(scope, Some(writer(use, root, options: _*)), traits, conf, () => ())
       val made = new Path(root.toUri.toString, "merged.parquet")
-      val failed = intercept[PmeException](work.write(before, made, made))
+      val failed = intercept[PmeException](work.write(before, None, made, made))
       assert(failed.getMessage.contains("changed"), failed.getMessage)
       assert(!Files.exists(local(made)))
     }

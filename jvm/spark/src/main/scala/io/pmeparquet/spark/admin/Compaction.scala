@@ -108,13 +108,18 @@ final class CompactedTable(
     val sealedAs: SealResult
 )
 
-/** Files that become one. ''Crosses the wire.'' */
+/**
+ * Files that become one. ''Crosses the wire.''
+ *
+ * @param sealedAs the SHA-256 of each file of a sealed table, by its path
+ */
 private final case class Merge(
     number: Int,
     directory: String,
     files: List[ListedFile],
     traits: FileTraits,
-    rows: Long
+    rows: Long,
+    sealedAs: Option[Map[String, Array[Byte]]] = None
 ) {
   def bytes: Long = files.map(_.length).sum
 }
@@ -222,7 +227,7 @@ private final class CompactionRun(
     bins.filter(_.size > 1)
   }
 
-  /** What seals the table again; the files to merge are those that its newest version lists, byte by byte. */
+  /** What seals the table again. Its files are those that its newest version lists; tasks compare their bytes. */
   private def prepareSeal(all: Seq[ListedFile], merges: Seq[Merge]): Option[SealingJob] = sealedTable.map {
     one =>
       if (one != from)
@@ -230,7 +235,7 @@ private final class CompactionRun(
       val chosen = merges.flatMap(_.files)
       val job = new SealingJob(resolved, one.toString)
       job.prepare(Replaced.Files(chosen.map(relative).toSet))
-      new SealedGuard(resolved).requireAsSealed(from, all, chosen)
+      new SealedGuard(resolved).requireAsSealed(from, all, Nil)
       job
   }
 
@@ -244,7 +249,7 @@ private final class CompactionRun(
       try {
         // Only now other operations see the mark of this one.
         TableFiles.requireNoOtherMark(from, TableFiles.list(from, conf).marks, swap.mark, conf)
-        written(merges, scopes, swap)
+        written(merges.map(sealedAs(_, sealing)), scopes, swap)
       } catch { case failed: Throwable => throw ended(failed)(swap.end(conf)) }
     val version =
       try {
@@ -255,6 +260,11 @@ private final class CompactionRun(
     swap.complete(conf)
     (done.map { case (merge, (_, made)) => compacted(merge, made, swap) }, version)
   }
+
+  private def sealedAs(merge: Merge, sealing: Option[SealingJob]): Merge =
+    merge.copy(sealedAs =
+      sealing.map(job => merge.files.map(file => file.path -> job.digestOf(relative(file))).toMap)
+    )
 
   /** A version that appeared although its seal failed counts, since readers may have seen it. */
   private def putBack(swap: TableSwap, sealing: Option[SealingJob]): Unit =
@@ -358,7 +368,8 @@ private final class MergeTask(
       val name = swap.nameOf(merge.number)
       val work =
         new FileMerge(read, scopes(merge.traits), merge.traits, conf, () => FileJob.goOn("the compaction"))
-      val made = work.write(merge.files, new Path(directory, name), new Path(merge.directory, name))
+      val made =
+        work.write(merge.files, merge.sealedAs, new Path(directory, name), new Path(merge.directory, name))
       step.count(merge.files.size.toLong, merge.bytes)
       made
     }

@@ -215,6 +215,16 @@ class CompactionSuite extends SealedSuite {
     assertEquals(idsOf().size, 40)
   }
 
+  test("a file of a sealed table with other bytes, at the same length and time, is refused by who reads it") {
+    sealedTable(numbers(files = 4), options = footer)
+    val (file, time) = (files().head, Files.getLastModifiedTime(files().head))
+    val sound = Files.readAllBytes(file)
+    Files.write(file, sound.updated(60, (sound(60) ^ 1).toByte))
+    Files.setLastModifiedTime(file, time)
+    Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
+    untouched()(refused(SnapshotMismatch, "not those that were sealed")(compact(options = kms)))
+  }
+
   test("a sealed table with a file that nobody sealed is refused, and not changed") {
     sealedTable(numbers(files = 3), options = footer)
     plant(numbers(100, files = 1))

@@ -175,6 +175,23 @@ private[spark] final class SealingJob(
   def lists(isWanted: String => Boolean): Boolean =
     base.files.exists(_.files.exists(file => isWanted(file.path.substring(file.path.lastIndexOf('/') + 1))))
 
+  /**
+   * The SHA-256 of a file as the newest version lists it.
+   *
+   * @param path in the table
+   */
+  def digestOf(path: String): Array[Byte] =
+    base.files
+      .flatMap(_.byPath.get(path))
+      .getOrElse(
+        throw PmeErrors
+          .snapshotMismatch(
+            new Path(table, path).toString,
+            "the file is not in the list of the newest version"
+          )
+      )
+      .sha256
+
   /** The manifests that an overwrite removed: without them, a session that knows an older version could not follow. */
   private def restoreHistory(): Unit = if (history.nonEmpty) {
     directory.requirePublishing()
