@@ -1,5 +1,6 @@
 package io.pmeparquet.parquet.copy
 
+import java.security.MessageDigest
 import java.util.zip.CRC32
 
 import scala.collection.JavaConverters._
@@ -87,10 +88,11 @@ final class FileMerge(
       file
     }
     val schema = files.head.schema
-    val checksum = writeRows(files, schema, staged, destination)
+    val out = new OwnOutput(staged, conf)
+    writeRows(files, schema, out, staged, destination)
     val version = FileVersion.of(staged, conf).readFrom(destination)
     val name = s"${sources.head.path} and ${sources.size - 1} others"
-    new CopyCheck(scope, conf, goOn).requireBytes(name, version, traits.settings, checksum)
+    new CopyCheck(scope, conf, goOn).requireBytes(name, version, traits.settings, out.checksum)
     CopyCheck.requireNoFinding(scope, version, conf, goOn)(PmeErrors.badCopy(name, _, _))
     val made = FileRewrite.open(scope, conf, version)._1
     // Parquet-java writes no filter for a chunk whose dictionary says the same.
@@ -109,21 +111,24 @@ final class FileMerge(
       if (FileVersion.of(version.path, conf) != version)
         throw PmeErrors.changedMeanwhile(version.path.toString)
     }
-    MergedFile(rows, WrittenFooter.read(staged, conf))
+    MergedFile(rows, WrittenFooter.read(staged, conf).copy(whole = Some(out.sha256)))
   }
 
-  /** @return the checksum of what was written */
-  private def writeRows(files: Seq[OpenFile], schema: MessageType, staged: Path, destination: Path): Long = {
+  private def writeRows(
+      files: Seq[OpenFile],
+      schema: MessageType,
+      out: OwnOutput,
+      staged: Path,
+      destination: Path
+  ): Unit = {
     val encryption = write.map { scope =>
       val directory = destination.getParent.toUri.getPath
       new FileEncryption(scope, staged, directory, conf).properties(schema, scope.settings.columnKeys)
     }
     val rows = files.map(CopyCheck.rows).sum
-    val out = new OwnOutput(staged, conf)
     val writer = new MergeBuilder(out, schema, traits, rows).writer(conf, encryption.orNull)
     try files.foreach(writeRows(_, schema, writer))
     finally writer.close()
-    out.checksum
   }
 
   private def writeRows(file: OpenFile, schema: MessageType, writer: ParquetWriter[Group]): Unit = {
@@ -238,10 +243,14 @@ private object FileMerge {
   val RowsBetween = 1024
 }
 
-/** A file of our own that parquet-java writes, with the checksum of what it writes. */
+/** A file of our own that parquet-java writes, with the checksum and the digest of what it writes. */
 private final class OwnOutput(path: Path, conf: Configuration) extends OutputFile {
   private val sum = new CRC32
   def checksum: Long = sum.getValue
+  private val sha = MessageDigest.getInstance("SHA-256")
+
+  /** SHA-256 of the whole file, once it is closed. */
+  lazy val sha256: Array[Byte] = sha.digest()
 
   override def create(blockSizeHint: Long): PositionOutputStream = {
     val out = OwnFiles.create(path, conf)
@@ -250,10 +259,12 @@ private final class OwnOutput(path: Path, conf: Configuration) extends OutputFil
       override def write(value: Int): Unit = {
         out.write(value)
         sum.update(value)
+        sha.update(value.toByte)
       }
       override def write(bytes: Array[Byte], from: Int, length: Int): Unit = {
         out.write(bytes, from, length)
         sum.update(bytes, from, length)
+        sha.update(bytes, from, length)
       }
       override def flush(): Unit = out.flush()
       // Parquet-java closes it twice.

@@ -153,8 +153,9 @@ private[pmeparquet] object FileEncryption {
  * @param length of the file in bytes
  * @param sha256 of the footer, its length and the magic at the end of the file; of the whole file, if a footer of its format
  *   authenticates nothing
+ * @param whole SHA-256 of the whole file, if whoever wrote it made that of the bytes that it wrote
  */
-final case class WrittenFooter(length: Long, sha256: Array[Byte])
+final case class WrittenFooter(length: Long, sha256: Array[Byte], whole: Option[Array[Byte]] = None)
 
 object WrittenFooter {
 

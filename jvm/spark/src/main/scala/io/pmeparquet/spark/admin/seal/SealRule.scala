@@ -144,7 +144,8 @@ private[admin] final class OwnCommit(written: Map[String, WrittenFooter], replac
 
   private def isWritten(file: SealedFile) = {
     val made = written(file.path)
-    made.length == file.length && Arrays.equals(made.sha256, file.footerSha256)
+    made.length == file.length && Arrays.equals(made.sha256, file.footerSha256) &&
+    made.whole.forall(Arrays.equals(_, file.sha256))
   }
 }
 

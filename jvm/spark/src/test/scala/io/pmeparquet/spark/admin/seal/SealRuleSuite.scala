@@ -57,6 +57,16 @@ class SealRuleSuite extends FunSuite {
     assert(failed.getMessage.contains(why), failed.getMessage)
   }
 
+  test("a file of the written footer with other pages is another one, if the whole file is known") {
+    val (made, other) = (file("a"), file("a").copy(sha256 = Array[Byte](9)))
+    def rule(whole: Option[Array[Byte]]) =
+      new OwnCommit(Map("a" -> footer(made).copy(whole = whole)), _ => false)
+    val old = Some(before())
+    assertEquals(rule(Some(made.sha256)).accept(found(old, made)).map(_.path), Vector("a"))
+    refused("this is another one")(rule(Some(made.sha256)).accept(found(old, other)))
+    assertEquals(rule(None).accept(found(old, other)).map(_.path), Vector("a"))
+  }
+
   private def footer(of: SealedFile) = WrittenFooter(of.length, of.footerSha256)
   private def commit(replaces: String => Boolean, made: SealedFile*) =
     new OwnCommit(made.map(one => one.path -> footer(one)).toMap, replaces)
