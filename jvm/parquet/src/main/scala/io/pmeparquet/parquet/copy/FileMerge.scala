@@ -25,7 +25,7 @@ import io.pmeparquet.parquet.bytes.{FileVersion, ReadCounters}
 import io.pmeparquet.parquet.file.{ColumnPages, OpenFile}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.storage.{ListedFile, OwnFiles}
-import io.pmeparquet.parquet.write.{FileEncryption, SizeStatistics, WrittenFooter}
+import io.pmeparquet.parquet.write.{FileEncryption, FileSealer, SizeStatistics, WrittenFooter}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -127,8 +127,10 @@ final class FileMerge(
     }
     val rows = files.map(CopyCheck.rows).sum
     val writer = new MergeBuilder(out, schema, traits, rows).writer(conf, encryption.orNull)
-    try files.foreach(writeRows(_, schema, writer))
-    finally writer.close()
+    try {
+      write.foreach(FileSealer.install(writer, _, conf, staged.toString))
+      files.foreach(writeRows(_, schema, writer))
+    } finally writer.close()
   }
 
   private def writeRows(file: OpenFile, schema: MessageType, writer: ParquetWriter[Group]): Unit = {

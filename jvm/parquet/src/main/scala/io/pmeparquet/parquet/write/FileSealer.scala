@@ -110,16 +110,17 @@ private[pmeparquet] object FileSealer {
   /**
    * Has it encrypt what a writer writes.
    *
-   * @param spark Spark's writer of one file, which has not written anything yet
+   * @param writer of one file, Spark's or parquet-java's, which has not written anything yet
    * @param where the table and the file, for messages
    */
-  def install(spark: AnyRef, scope: WriteScope, conf: Configuration, where: String): Unit =
-    if (isDeferred(spark)) CryptoProvider.requireOfJvm(scope.settings.cryptoProvider)
-    else NewWriter.change(spark, unsupported(where, _)) { writer =>
-      val parquets = writer.encryptor
-      if (parquets == null) throw new IllegalStateException("the writer has no encryption")
-      writer.encryptWith(of(parquets.getEncryptionProperties, scope, conf, where))
-    }
+  def install(writer: AnyRef, scope: WriteScope, conf: Configuration, where: String): Unit =
+    if (isDeferred(writer)) CryptoProvider.requireOfJvm(scope.settings.cryptoProvider)
+    else
+      NewWriter.change(writer, unsupported(where, _)) { made =>
+        val parquets = made.encryptor
+        if (parquets == null) throw new IllegalStateException("the writer has no encryption")
+        made.encryptWith(of(parquets.getEncryptionProperties, scope, conf, where))
+      }
 
   /**
    * Spark 4.1's writer that infers from its first rows how to shred variants. It makes its Parquet writer with the last of

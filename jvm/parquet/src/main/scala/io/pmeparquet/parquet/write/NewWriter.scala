@@ -6,12 +6,12 @@ import scala.util.Try
 
 import org.apache.parquet.column.ParquetProperties
 import org.apache.parquet.crypto.InternalFileEncryptor
-import org.apache.parquet.hadoop.{ParquetFileWriter, ParquetRecordWriter}
+import org.apache.parquet.hadoop.{ParquetFileWriter, ParquetRecordWriter, ParquetWriter}
 
 import io.pmeparquet.PmeException
 
 /**
- * parquet-java's writer of one file, inside Spark's, before its first row. Spark and parquet-java make it from a Hadoop
+ * parquet-java's writer of one file, by itself or inside Spark's, before its first row. Spark and parquet-java make it from a Hadoop
  * configuration, and let nobody say which statistics it makes or what encrypts its modules
  * ([[https://github.com/pme-parquet/pme-parquet/blob/main/docs/decisions/0073-our-cipher-encrypts-pages.md 0073]]). So this
  * reaches for private members. If one is not as expected, the write fails: nothing is left to chance.
@@ -45,15 +45,19 @@ private[write] final class NewWriter private (internal: AnyRef) {
 private[write] object NewWriter {
 
   /**
-   * @param spark Spark's writer of one file, which has not written anything yet
+   * @param writer of one file, Spark's or parquet-java's, which has not written anything yet
    * @param unsupported what to throw if a member is not as expected
    */
-  def change(spark: AnyRef, unsupported: String => PmeException)(change: NewWriter => Unit): Unit =
+  def change(writer: AnyRef, unsupported: String => PmeException)(change: NewWriter => Unit): Unit =
     try {
-      val records = valueOf[ParquetRecordWriter[_]](spark, "recordWriter")
-      val writer = new NewWriter(valueOf[AnyRef](records, "internalWriter"))
-      change(writer)
-      writer.restart()
+      val internal = writer match {
+        case parquets: ParquetWriter[_] => valueOf[AnyRef](parquets, "writer")
+        case sparks =>
+          valueOf[AnyRef](valueOf[ParquetRecordWriter[_]](sparks, "recordWriter"), "internalWriter")
+      }
+      val made = new NewWriter(internal)
+      change(made)
+      made.restart()
     } catch {
       case ours: PmeException => throw ours
       case missing @ (_: ReflectiveOperationException | _: RuntimeException) =>

@@ -4,9 +4,14 @@ import java.nio.file.{Files, Paths}
 
 import scala.collection.JavaConverters._
 
+import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.DataFrame
 
+import io.pmeparquet.parquet.verify.{FileVerification, Sample}
+import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.admin.recovery.Recovery
+import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.write.CountingProvider
 import io.pmeparquet.spark.SealedSuite
 import io.pmeparquet.Condition.{DamagedFile, KeyNotFound, PlaintextFile, SnapshotMismatch, Unsupported}
 
@@ -224,6 +229,21 @@ class CompactionSuite extends SealedSuite {
     Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
     untouched()(refused(SnapshotMismatch, "not those that were sealed")(compact(options = kms)))
   }
+
+  for (algorithm <- Seq("AES_GCM_V1", "AES_GCM_CTR_V1"))
+    test(s"the named provider encrypts every module of the new file: $algorithm") {
+      val named = Map("cryptoProvider" -> CountingProvider.Name, "algorithm" -> algorithm)
+      (0 until 3).foreach(_ => add(people, keys + ("algorithm" -> algorithm)))
+      val encrypted = CountingProvider.count {
+        compact(options = kms ++ named)
+        ()
+      }
+      val all = ResolvedOptions.ofFrame(spark, keys ++ named).readScope
+      val conf = spark.sparkContext.hadoopConfiguration
+      val listed = files().map(file => TableFiles.list(new HadoopPath(file.toUri), conf).files.head)
+      val found = listed.map(new FileVerification(all, Sample()).of(_, conf, () => ()).opened)
+      assertEquals(encrypted, found.map(one => one.modules + one.untaggedPages).sum)
+    }
 
   test("a sealed table with a file that nobody sealed is refused, and not changed") {
     sealedTable(numbers(files = 3), options = footer)
