@@ -58,15 +58,17 @@ final class FileMerge(
    * @param sealedAs the SHA-256 of each source, by its path, if a table's snapshot lists them
    * @param staged where to write: the new file's name, in an existing directory
    * @param destination where it will be moved to
+   * @return why the sources must stay as they are, or the new file
    */
   def write(
       sources: Seq[ListedFile],
       sealedAs: Option[Map[String, Array[Byte]]],
       staged: Path,
       destination: Path
-  ): MergedFile = {
+  ): Either[String, MergedFile] = {
     val held = new HeldFiles(conf, goOn)
-    try write(sources, sealedAs, held, staged, destination)
+    try Right(write(sources, sealedAs, held, staged, destination))
+    catch { case lost: FileMerge.LostBits => Left(lost.why) }
     finally held.close()
   }
 
@@ -185,12 +187,20 @@ final class FileMerge(
         case INT64 => (a, b) => a.getLong == b.getLong
         case BOOLEAN => (a, b) => a.getBoolean == b.getBoolean
         // Every NaN as it is.
-        case FLOAT => (a, b) => bits(a.getFloat) == bits(b.getFloat)
-        case DOUBLE => (a, b) => bits(a.getDouble) == bits(b.getDouble)
+        case FLOAT =>
+          (a, b) => bits(a.getFloat) == bits(b.getFloat) || lost(a.getFloat.isNaN && b.getFloat.isNaN)
+        case DOUBLE =>
+          (a, b) => bits(a.getDouble) == bits(b.getDouble) || lost(a.getDouble.isNaN && b.getDouble.isNaN)
         case BINARY | FIXED_LEN_BYTE_ARRAY | INT96 => (a, b) => a.getBinary == b.getBinary
       }
     private def bits(value: Float) = java.lang.Float.floatToRawIntBits(value)
     private def bits(value: Double) = java.lang.Double.doubleToRawLongBits(value)
+
+    /** parquet-java's writer has one NaN, and others may be told apart by their bits. */
+    private def lost(areNaN: Boolean): Boolean =
+      if (areNaN)
+        throw new FileMerge.LostBits(s"column ${column.getPath.mkString(".")} has a NaN of other bits than Java's")
+      else false
 
     private def fail(why: String) =
       throw differs(made.version.path, s"column ${column.getPath.mkString(".")}: $why")
@@ -243,6 +253,9 @@ final class FileMerge(
 
 private object FileMerge {
   val RowsBetween = 1024
+
+  /** @param why the new file cannot have the same values */
+  final class LostBits(val why: String) extends Exception(why)
 }
 
 /** A file of our own that parquet-java writes, with the checksum and the digest of what it writes. */

@@ -41,7 +41,8 @@ class MergedFilesSuite extends WrittenFilesSuite {
     val write = if (options.isEmpty) None else Some(writer(use, root, options: _*))
     val made = new Path(root.toUri.toString, "merged.parquet")
     val work = new FileMerge(scope, write, traits, own, () => ())
-    assertEquals(work.write(files.map(listed), None, made, made).rows, files.size.toLong * RowCount)
+    val done = work.write(files.map(listed), None, made, made)
+    assertEquals(done.map(_.rows), Right(files.size.toLong * RowCount))
     made
   }
 

@@ -92,12 +92,13 @@ final case class CompactedFile(
     bytes: Long
 )
 
-/** A small file that cannot be merged with any other. */
+/** A small file that stays as it is, and why. */
 final case class LeftFile(file: String, reason: String)
 
 /**
  * What a compaction did, or would do.
  *
+ * @param left small files that stay as they are, and why
  * @param putRight whether a compaction that was killed before was undone or completed first
  * @param sealedAs the version that sealed the table again; null if it is not sealed, or nothing was merged
  */
@@ -160,8 +161,8 @@ private final class CompactionRun(
     if (dryRun || merges.isEmpty) new CompactedTable(merges.map(planned).asJava, left.asJava, wasLeft, null)
     else {
       val sealing = prepareSeal(found.files, merges)
-      val (done, version) = merged(merges, sealing)
-      new CompactedTable(done.asJava, left.asJava, wasLeft, version.orNull)
+      val (done, more, version) = merged(merges, sealing)
+      new CompactedTable(done.asJava, (left ++ more).sortBy(_.file).asJava, wasLeft, version.orNull)
     }
   }
 
@@ -242,23 +243,42 @@ private final class CompactionRun(
   private def merged(
       merges: Seq[Merge],
       sealing: Option[SealingJob]
-  ): (Seq[CompactedFile], Option[SealResult]) = {
+  ): (Seq[CompactedFile], Seq[LeftFile], Option[SealResult]) = {
     val scopes = merges.map(_.traits).distinct.map(traits => traits -> traits.settings.map(writeScope)).toMap
     val swap = TableSwap.begin(table, conf)
-    val done =
+    val all =
       try {
         // Only now other operations see the mark of this one.
         TableFiles.requireNoOtherMark(from, TableFiles.list(from, conf).marks, swap.mark, conf)
         written(merges.map(sealedAs(_, sealing)), scopes, swap)
       } catch { case failed: Throwable => throw ended(failed)(swap.end(conf)) }
+    val left = all.collect { case (merge, Left(why)) => merge.files.map(file => LeftFile(file.path, why)) }.flatten
+    val done = all.collect { case (merge, Right(made)) => merge -> made }
+    if (done.isEmpty) {
+      swap.end(conf)
+      (Nil, left, None)
+    } else {
+      val version = replace(done, sealing, swap)
+      (done.map { case (merge, (_, made)) => compacted(merge, made, swap) }, left, version)
+    }
+  }
+
+  private def replace(
+      done: Seq[(Merge, (String, MergedFile))],
+      sealing: Option[SealingJob],
+      swap: TableSwap
+  ): Option[SealResult] = {
     val version =
       try {
         swap.swap(done.map { case (merge, (attempt, _)) => replacing(merge, attempt, swap) }, conf)
-        sealing.map(_.sealCompacted(footers(done, swap), swap.mark, texts(done, swap)))
+        sealing.map { job =>
+          val old = Replaced.Files(done.flatMap(_._1.files).map(relative).toSet)
+          job.sealCompacted(footers(done, swap), old, swap.mark, texts(done, swap))
+        }
       } catch { case failed: Throwable => throw ended(failed)(putBack(swap, sealing)) }
     swap.decide(conf)
     swap.complete(conf)
-    (done.map { case (merge, (_, made)) => compacted(merge, made, swap) }, version)
+    version
   }
 
   private def sealedAs(merge: Merge, sealing: Option[SealingJob]): Merge =
@@ -292,7 +312,7 @@ private final class CompactionRun(
       merges: Seq[Merge],
       scopes: Map[FileTraits, Option[WriteScope]],
       swap: TableSwap
-  ): Seq[(Merge, (String, MergedFile))] = {
+  ): Seq[(Merge, Merged)] = {
     val step = Progress.step(session, "compacting", merges.map(_.files.size).sum, merges.map(_.bytes).sum)
     step.begin()
     val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
@@ -340,6 +360,10 @@ private final class CompactionRun(
 }
 
 private object CompactionRun {
+
+  /** Why the files stay, or the new file and the attempt that made it. */
+  type Merged = Either[String, (String, MergedFile)]
+
   def nameOf(file: ListedFile): String = new Path(file.path).getName
 
   /** Spark finds the rows of a bucket by the name of their file. */
@@ -355,16 +379,16 @@ private final class MergeTask(
     scopes: Map[FileTraits, Option[WriteScope]],
     swap: TableSwap,
     step: ProgressStep
-) extends (Iterator[Merge] => Iterator[(Merge, (String, MergedFile))])
+) extends (Iterator[Merge] => Iterator[(Merge, CompactionRun.Merged)])
     with Serializable {
 
-  override def apply(merges: Iterator[Merge]): Iterator[(Merge, (String, MergedFile))] =
+  override def apply(merges: Iterator[Merge]): Iterator[(Merge, CompactionRun.Merged)] =
     PmeSparkException.translated(
       merges.map(merge => merge -> merged(merge, conf.value.value)).toList.iterator
     )
 
-  private def merged(merge: Merge, conf: Configuration): (String, MergedFile) =
-    swap.attempt(conf) { directory =>
+  private def merged(merge: Merge, conf: Configuration): CompactionRun.Merged = {
+    val (attempt, done) = swap.attempt(conf) { directory =>
       val name = swap.nameOf(merge.number)
       val work =
         new FileMerge(read, scopes(merge.traits), merge.traits, conf, () => FileJob.goOn("the compaction"))
@@ -373,4 +397,6 @@ private final class MergeTask(
       step.count(merge.files.size.toLong, merge.bytes)
       made
     }
+    done.map(attempt -> _)
+  }
 }

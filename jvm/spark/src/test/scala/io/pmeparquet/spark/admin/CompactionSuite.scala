@@ -134,6 +134,45 @@ class CompactionSuite extends SealedSuite {
     assertEquals(rows(load()), before)
   }
 
+  /** parquet-java writes one NaN only, so this alters the bytes of plaintext pages, and encrypts them as they are. */
+  private def withUnusualNaN(): Unit = {
+    val amounts = spark
+      .range(0, 4, 1, 1)
+      .selectExpr("id", "CAST('NaN' AS DOUBLE) AS amount", "id % 1 AS part")
+    val plain = Map("compression" -> "none") ++
+      Map("parquet.enable.dictionary" -> "false", "parquet.page.write-checksum.enabled" -> "false")
+    (0 until 2).foreach { _ =>
+      amounts.write.options(plain).mode("append").partitionBy("part").parquet(target)
+    }
+    val (usual, other) = (Array[Byte](0, 0, 0, 0, 0, 0, -8, 127), Array[Byte](7, 0, 0, 0, 0, 0, -8, 127))
+    files().foreach { file =>
+      val text = new String(Files.readAllBytes(file), "ISO-8859-1")
+      val bytes = text.replace(new String(usual, "ISO-8859-1"), new String(other, "ISO-8859-1"))
+      assert(bytes != text)
+      Files.write(file, bytes.getBytes("ISO-8859-1"))
+      Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
+    }
+    assertEquals(new TableInPlace(spark, target, footer).run().failed.size, 0)
+  }
+
+  test("files with a NaN of unusual bits stay, and the others are merged and sealed") {
+    withUnusualNaN()
+    (0 until 2).foreach(_ =>
+      add(spark.range(1).selectExpr("id", "1.5D AS amount", "1 AS part"), footer, partitions = Seq("part"))
+    )
+    seal()
+    val before = files().map(_.getFileName.toString).toSet
+    val done = compact()
+    assertEquals(done.merged.asScala.map(_.replaced.size).toSeq, Seq(2))
+    assertEquals(done.left.asScala.map(one => one.reason.contains("NaN")).toSeq, Seq(true, true))
+    assertEquals((done.sealedAs.version, done.sealedAs.added, done.sealedAs.removed), (2L, 1L, 2L))
+    assertEquals(load().count(), 10L)
+    // Nothing is left to merge but these.
+    val again = untouched()(compact())
+    assertEquals((again.merged.size, again.left.size, again.sealedAs), (0, 2, null))
+    assertEquals(files().map(_.getFileName.toString).toSet.intersect(before).size, 2)
+  }
+
   test("files as long as the target stay, and so does a file without another") {
     (0 until 3).foreach(_ => add(people))
     val longest = files().map(Files.size(_)).max

@@ -163,10 +163,17 @@ private[spark] final class SealingJob(
    * Seals the table after a compaction that [[prepare]] has looked at.
    *
    * @param written the new files
+   * @param old the files that they replace
    * @param mark of the compaction, which has not ended
    * @param what which files replace which, for the manifest
    */
-  def sealCompacted(written: Map[String, WrittenFooter], mark: Path, what: String): SealResult = {
+  def sealCompacted(
+      written: Map[String, WrittenFooter],
+      old: Replaced,
+      mark: Path,
+      what: String
+  ): SealResult = {
+    replaced = old
     ownMark = Some(mark)
     sealWritten(written, s"${SealingJob.writer}, compacted: $what")
   }
