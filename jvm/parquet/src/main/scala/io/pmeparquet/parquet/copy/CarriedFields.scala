@@ -1,10 +1,16 @@
 package io.pmeparquet.parquet.copy
 
-import java.io.ByteArrayOutputStream
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, IOException}
 import java.util.{Arrays, Collections}
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.format.{FileMetaData, SchemaElement}
+import org.apache.parquet.format.{FileMetaData, SchemaElement, Util}
+import org.apache.parquet.format.converter.ParquetMetadataConverter
+import org.apache.parquet.hadoop.metadata
+import org.apache.parquet.hadoop.metadata.ParquetMetadata
+import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.parquet.admission.FooterFields
 import io.pmeparquet.parquet.bytes.{FieldPlace, FileTail, FileVersion, FooterBytes, ThriftBounds}
@@ -32,6 +38,39 @@ private[copy] final class CarriedFields(
       throw PmeErrors.damaged(file.version.path.toString, "its footer changed while the file was read")
 
   /**
+   * Whether parquet-java, which writes what it has understood, would write them again. It may add to them: the newer or the
+   * older name of a type, or column orders. The root of a schema has no repetition, whatever it says.
+   *
+   * @param schema the file's, as parquet-java understands it
+   */
+  def areWritten(schema: MessageType): Boolean = {
+    val mine = Util.readFileMetaData(new ByteArrayInputStream(content))
+    val written = CarriedFields.writtenFor(schema)
+    mine.getSchema.get(0).unsetRepetition_type()
+    isParsed && mine.getSchemaSize == written.getSchemaSize &&
+    mine.getSchema.asScala.zip(written.getSchema.asScala).forall { case (one, other) =>
+      if (!one.isSetConverted_type) other.unsetConverted_type()
+      if (!one.isSetLogicalType) other.unsetLogicalType()
+      if (!one.isSetScale) other.unsetScale()
+      if (!one.isSetPrecision) other.unsetPrecision()
+      one == other
+    } && (!mine.isSetColumn_orders || mine.getColumn_orders == written.getColumn_orders)
+  }
+
+  /** Whether this parquet-java knows all of them: it parses no others, and so writes other bytes. */
+  private def isParsed: Boolean =
+    try {
+      val out = new ByteArrayOutputStream
+      Util.writeFileMetaData(Util.readFileMetaData(new ByteArrayInputStream(content)), out)
+      val again = out.toByteArray
+      def of(bytes: Array[Byte], all: Seq[FieldPlace]) = all.map { place =>
+        place.number -> bytes.slice(place.from, place.until).toVector
+      }
+      val found = ThriftBounds.fields(again, 0, again.length)
+      of(content, places) == of(again, found.filter(place => CarriedFields.isCarried(place.number)))
+    } catch { case _: IOException => false }
+
+  /**
    * Metadata with these fields in the place of its own.
    *
    * @param write encodes metadata
@@ -54,6 +93,15 @@ private[copy] object CarriedFields {
 
   /** The largest distance to the field before that the field's first byte can hold. */
   private val ShortDelta = 15L
+
+  /** What parquet-java writes for a file without rows. */
+  private def writtenFor(schema: MessageType): FileMetaData = {
+    val empty = new ParquetMetadata(
+      new metadata.FileMetaData(schema, Collections.emptyMap[String, String], ""),
+      Collections.emptyList[metadata.BlockMetaData]
+    )
+    new ParquetMetadataConverter().toParquetMetadata(1, empty)
+  }
 
   private def isCarried(number: Long) = number == Schema || number == ColumnOrders
 

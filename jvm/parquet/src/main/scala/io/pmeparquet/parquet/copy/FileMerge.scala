@@ -85,8 +85,10 @@ final class FileMerge(
       version
     }
     val files = sources.zip(versions).map { case (source, version) =>
-      val (file, _) = FileRewrite.open(scope, conf, held.hold(version, sealedAs.map(_(source.path))))
-      if (FileTraits.of(scope, file, conf) != Right(traits)) throw PmeErrors.changedMeanwhile(source.path)
+      val (file, carried) =
+        FileRewrite.open(scope, conf, held.hold(version, sealedAs.map(_(source.path))))
+      if (FileTraits.of(scope, file, carried, conf) != Right(traits))
+        throw PmeErrors.changedMeanwhile(source.path)
       file
     }
     val schema = files.head.schema
@@ -96,9 +98,9 @@ final class FileMerge(
     val name = s"${sources.head.path} and ${sources.size - 1} others"
     new CopyCheck(scope, conf, goOn).requireBytes(name, version, traits.settings, out.checksum)
     CopyCheck.requireNoFinding(scope, version, conf, goOn)(PmeErrors.badCopy(name, _, _))
-    val made = FileRewrite.open(scope, conf, version)._1
+    val (made, carried) = FileRewrite.open(scope, conf, version)
     // Parquet-java writes no filter for a chunk whose dictionary says the same.
-    if (FileTraits.of(scope, made, conf).map(_.copy(filtered = traits.filtered)) != Right(traits))
+    if (FileTraits.of(scope, made, carried, conf).map(_.copy(filtered = traits.filtered)) != Right(traits))
       throw PmeErrors.unsupported(
         name,
         "merging these files",
@@ -199,7 +201,9 @@ final class FileMerge(
     /** parquet-java's writer has one NaN, and others may be told apart by their bits. */
     private def lost(areNaN: Boolean): Boolean =
       if (areNaN)
-        throw new FileMerge.LostBits(s"column ${column.getPath.mkString(".")} has a NaN of other bits than Java's")
+        throw new FileMerge.LostBits(
+          s"column ${column.getPath.mkString(".")} has a NaN of other bits than Java's"
+        )
       else false
 
     private def fail(why: String) =

@@ -49,12 +49,17 @@ object FileTraits {
    * @throws io.pmeparquet.PmeException if it does not open, or has parts that nobody knows
    */
   def of(scope: ReadScope, file: ListedFile, conf: Configuration): (Either[String, FileTraits], Long) = {
-    val (opened, _) = FileRewrite.open(scope, conf, file.version.path)
+    val (opened, carried) = FileRewrite.open(scope, conf, file.version.path)
     if (!opened.version.isListed(file.version)) throw PmeErrors.changedMeanwhile(file.path)
-    of(scope, opened, conf) -> CopyCheck.rows(opened)
+    of(scope, opened, carried, conf) -> CopyCheck.rows(opened)
   }
 
-  private[copy] def of(scope: ReadScope, file: OpenFile, conf: Configuration): Either[String, FileTraits] = {
+  private[copy] def of(
+      scope: ReadScope,
+      file: OpenFile,
+      carried: CarriedFields,
+      conf: Configuration
+  ): Either[String, FileTraits] = {
     val chunks = (0 until file.rowGroupCount).flatMap(file.chunks(_, scope.counters))
     val codecs = chunks.map(_.meta.getCodec).distinct
     val filtered = chunks.filter(Indexes.hasFilter).map(_.meta.getPath.toArray.toList).toSet
@@ -68,6 +73,10 @@ object FileTraits {
       Left("a column with a Bloom filter has a dot in its name")
     else if (hasOldTimes && !writer.startsWith("parquet-mr"))
       Left("it has INT96 timestamps of another writer than parquet-java")
+    else if (!carried.areWritten(file.schema))
+      Left("its schema or its column orders have parts that parquet-java would not write again")
+    else if (chunks.exists(_.struct.getMeta_data.getKey_value_metadataSize > 0))
+      Left("its columns have metadata of their own")
     else
       new FileProtection(scope, file, chunks, conf).settings.map { case (settings, kms) =>
         FileTraits(

@@ -1,9 +1,14 @@
 package io.pmeparquet.parquet.copy
 
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
+import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.{Files, Path => LocalPath}
+
+import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.format._
 
 import io.pmeparquet.parquet.WrittenFilesSuite
 import io.pmeparquet.PmeException
@@ -80,4 +85,73 @@ class MergedFilesSuite extends WrittenFilesSuite {
     )
     refused()
   }
+
+  private def altered(file: Path)(alter: FileMetaData => Unit): Path = {
+    val bytes = Files.readAllBytes(local(file))
+    val size = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).getInt(bytes.length - 8)
+    val from = bytes.length - 8 - size
+    val footer = Util.readFileMetaData(new ByteArrayInputStream(bytes, from, size))
+    alter(footer)
+    val out = new ByteArrayOutputStream
+    out.write(bytes, 0, from)
+    Util.writeFileMetaData(footer, out)
+    val end =
+      ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putInt(out.size - from).put("PAR1".getBytes)
+    out.write(end.array)
+    Files.write(local(file), out.toByteArray)
+    Files.deleteIfExists(local(file).resolveSibling(s".${file.getName}.crc"))
+    file
+  }
+
+  private def reasonOf(file: Path) =
+    FileTraits.of(reader(use, "plaintextFiles" -> "allow"), listed(file), conf)._1.left.toOption
+
+  for (
+    (what, alter) <- Seq[(String, FileMetaData => Unit)](
+      "the root of the schema says that it is required" ->
+        (_.getSchema.get(0).setRepetition_type(FieldRepetitionType.REQUIRED)),
+      "types have their older names only" -> (_.getSchema.asScala.foreach(_.unsetLogicalType())),
+      "columns have no order" -> (_.unsetColumn_orders())
+    )
+  )
+    directory.test(s"a file may be merged if $what")(root =>
+      assertEquals(reasonOf(altered(write(root, use)())(alter)), None)
+    )
+
+  for (
+    (what, why, alter) <- Seq[(String, String, FileMetaData => Unit)](
+      (
+        "a type that parquet-java forgets",
+        "would not write again",
+        one => {
+          one.getSchema.asScala.last.unsetConverted_type()
+          one.getSchema.asScala.last.setLogicalType(LogicalType.UNKNOWN(new NullType))
+        }
+      ),
+      (
+        "an older name of a type that says something else",
+        "would not write again",
+        one => {
+          one.getSchema.get(1).setConverted_type(ConvertedType.UINT_32)
+          one.getSchema.get(1).setLogicalType(LogicalType.INTEGER(new IntType(32.toByte, true)))
+        }
+      ),
+      (
+        "a column with metadata of its own",
+        "metadata of their own",
+        _.getRow_groups
+          .get(0)
+          .getColumns
+          .get(0)
+          .getMeta_data
+          .setKey_value_metadata(
+            java.util.Arrays.asList(new KeyValue("a"))
+          )
+      )
+    )
+  )
+    directory.test(s"a file stays as it is if it has $what") { root =>
+      val reason = reasonOf(altered(write(root, use)())(alter))
+      assert(reason.exists(_.contains(why)), reason.toString)
+    }
 }
