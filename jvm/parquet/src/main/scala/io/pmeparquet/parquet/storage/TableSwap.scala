@@ -1,12 +1,14 @@
 package io.pmeparquet.parquet.storage
 
-import java.io.{FileNotFoundException, IOException}
+import java.io.FileNotFoundException
+import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.pmeparquet.{PmeErrors, UnfinishedFile}
 import io.pmeparquet.material.MaterialFile
+import io.pmeparquet.parquet.bytes.SmallText
 
 /**
  * New files take the place of several old ones in a table. No storage does that in one step, so meanwhile readers must
@@ -15,8 +17,8 @@ import io.pmeparquet.material.MaterialFile
  *
  * The names of files show how far a run came, and there is no list that could say something else:
  *
- *   - `.pme-compacting-<id>` in the table's directory is the run's own, with the file `running`, and from the decision on
- *     with the file `decided`;
+ *   - `.pme-compacting-<id>` in the table's directory is the run's own, with the file `running`, from a seal on with the
+ *     file `sealing`, and from the decision on with the file `decided`;
  *   - `0-unfinished-compaction-<id>.parquet` is the file on which readers fail;
  *   - `compacted-<id>-<number>.parquet` is a new file;
  *   - `.pme-compacted-<id>-<name>.old` is an old file. It is there until the decision, so all can be undone until then.
@@ -28,6 +30,10 @@ final class TableSwap private (table: Path, run: RunDirectory) extends Serializa
   import TableSwap._
 
   private val id = idOf(run.path)
+
+  /** What [[swap]] has put in place, and the lengths of the new files. */
+  @transient private var swapped: Seq[Replacing] = Nil
+  @transient private var lengths: Map[String, Long] = Map.empty
 
   /** The mark that other operations see. */
   def mark: Path = run.path
@@ -45,19 +51,18 @@ final class TableSwap private (table: Path, run: RunDirectory) extends Serializa
    */
   def swap(all: Seq[Replacing], conf: Configuration): Unit = {
     run.requireRunning(conf)
+    val staged = all.map(one => one.name -> statusOf(stagedOf(one), conf).getLen).toMap
     val directories = all.map(_.directory).distinct
     UnfinishedCopy.inParallel(directories)(directory => OwnFiles.write(noticeIn(directory, id), Notice, conf))
     UnfinishedCopy.inParallel(all)(moveIn(_, conf))
     UnfinishedCopy.inParallel(all.flatMap(_.old))(moveOut(_, conf))
-    all.foreach { one =>
-      val there = one.directory.getFileSystem(conf).listStatus(one.directory).map(_.getPath.getName).toSet
-      if (!there(one.name))
-        throw new IOException(s"${one.name} was moved to ${one.directory} and is not there")
-    }
+    swapped = all
+    lengths = staged
+    requireSwapped(conf)
   }
 
   private def moveIn(one: Replacing, conf: Configuration): Unit = {
-    val (staged, to) = (new Path(run.in(one.attempt), one.name), new Path(one.directory, one.name))
+    val (staged, to) = (stagedOf(one), new Path(one.directory, one.name))
     val like = statusOf(new Path(one.old.head.path), conf)
     def move(from: Path, to: Path): Unit = {
       val place = FileReplacement.of(to, conf)
@@ -71,6 +76,10 @@ final class TableSwap private (table: Path, run: RunDirectory) extends Serializa
     move(staged, to)
   }
 
+  private def stagedOf(one: Replacing) = new Path(run.in(one.attempt), one.name)
+
+  private def hiddenOf(path: Path) = new Path(path.getParent, s"$OldPrefix$id-${path.getName}$OldSuffix")
+
   private def requireFree(path: Path, conf: Configuration): Unit =
     if (OwnFiles.find(path, conf) != Found.Nothing) throw PmeErrors.placeTaken(path.toString)
 
@@ -81,7 +90,7 @@ final class TableSwap private (table: Path, run: RunDirectory) extends Serializa
     val before = statusOf(path, conf)
     if (before.getLen != file.length || before.getModificationTime != file.modified)
       throw PmeErrors.changedMeanwhile(file.path)
-    val hidden = new Path(path.getParent, s"$OldPrefix$id-${path.getName}$OldSuffix")
+    val hidden = hiddenOf(path)
     requireFree(hidden, conf)
     UnfinishedCopy.rename(path.getFileSystem(conf), path, hidden)
     if (statusOf(hidden, conf).getLen != file.length) throw PmeErrors.changedMeanwhile(file.path)
@@ -91,11 +100,46 @@ final class TableSwap private (table: Path, run: RunDirectory) extends Serializa
     try path.getFileSystem(conf).getFileStatus(path)
     catch { case _: FileNotFoundException => throw PmeErrors.changedMeanwhile(path.toString) }
 
+  /**
+   * Called before a version of the table lists the new files: from here on, that version decides.
+   *
+   * @param snapshots the directory of the versions
+   */
+  def sealing(snapshots: Path, conf: Configuration): Unit = {
+    requireSwapped(conf)
+    OwnFiles.write(run.in(Sealing), snapshots.toString.getBytes(UTF_8), conf)
+  }
+
   /** From here on a run that is killed is completed, and not undone. */
-  def decide(conf: Configuration): Unit = OwnFiles.write(run.in(Decided), Array.emptyByteArray, conf)
+  def decide(conf: Configuration): Unit = {
+    requireSwapped(conf)
+    OwnFiles.write(run.in(Decided), Array.emptyByteArray, conf)
+  }
+
+  /**
+   * Another run undoes this one if its user takes it for dead. Then only the old files have the rows.
+   *
+   * @throws io.pmeparquet.PmeException if a new file or an old one is not where this run has put it
+   */
+  private def requireSwapped(conf: Configuration): Unit = {
+    run.requireRunning(conf)
+    UnfinishedCopy.inParallel(swapped.groupBy(_.directory).toSeq) { case (directory, all) =>
+      val listed = directory.getFileSystem(conf).listStatus(directory)
+      val there = listed.map(file => file.getPath.getName -> file.getLen).toMap
+      def requireThere(name: String, length: Long, named: String): Unit =
+        if (!there.get(name).contains(length)) throw PmeErrors.changedMeanwhile(named)
+      all.foreach { one =>
+        requireThere(one.name, lengths(one.name), new Path(directory, one.name).toString)
+        one.old.foreach { file =>
+          requireThere(hiddenOf(new Path(file.path)).getName, file.length, file.path)
+        }
+      }
+    }
+  }
 
   /** Lets readers read again, and removes the old files. Call [[decide]] before. */
   def complete(conf: Configuration): Unit = {
+    requireSwapped(conf)
     TableSwap.complete(table, id, conf)
     // The mark of the decision goes last: without it, a run that is not over would be undone.
     OwnFiles.clear(run.path, Set(Decided), conf)
@@ -131,6 +175,7 @@ object TableSwap {
   private val NewPrefix = "compacted-"
   private val Uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
   private val Running = "running"
+  private val Sealing = "sealing"
   private val Decided = "decided"
 
   private val Notice =
@@ -157,18 +202,21 @@ object TableSwap {
    * Puts a table right that a run has left which was killed.
    *
    * @param isKilled whether the caller knows that none runs any more; needed where the file system has no locks
-   * @param isDecided whether a run of this mark is decided, if the run itself has not noted it
+   * @param isDecided whether a run is decided, if it has not noted it itself: by its mark, and where it was about to
+   *   publish the version that decides, if it was
    * @return whether there was one
    * @throws io.pmeparquet.PmeException if a run may still be at work
    */
-  def putRight(table: Path, isKilled: Boolean, conf: Configuration)(isDecided: Path => Boolean): Boolean = {
+  def putRight(table: Path, isKilled: Boolean, conf: Configuration)(
+      isDecided: (Path, Option[String]) => Boolean
+  ): Boolean = {
     val marks = RunDirectory.list(table, MarkPrefix, Uuid, conf)
     marks.foreach { mark =>
       def has(name: String) = OwnFiles.find(new Path(mark, name), conf) != Found.Nothing
       // One that has begun to end itself, and has nothing left to put right, has no file `running`.
       if (has(Running) && !RunDirectory.isLeft(mark, conf) && !isKilled)
         throw PmeErrors.compactionUnderWay(table.toString, mark.toString)
-      if (has(Decided) || (has(Running) && isDecided(mark))) {
+      if (has(Decided) || (has(Running) && isDecided(mark, sealingOf(mark, conf)))) {
         if (!has(Decided)) OwnFiles.write(new Path(mark, Decided), Array.emptyByteArray, conf)
         complete(table, idOf(mark), conf)
         OwnFiles.clear(mark, Set(Decided), conf)
@@ -176,6 +224,12 @@ object TableSwap {
       OwnFiles.delete(mark, conf)
     }
     marks.nonEmpty
+  }
+
+  private def sealingOf(mark: Path, conf: Configuration): Option[String] = {
+    val file = new Path(mark, Sealing)
+    if (OwnFiles.find(file, conf) == Found.Nothing) None
+    else Some(SmallText.read(file, conf, _ => PmeErrors.changedMeanwhile(file.toString)))
   }
 
   private def filesOf(table: Path, id: String, conf: Configuration): Seq[Path] = {

@@ -40,7 +40,12 @@ class TableSwapSuite extends FunSuite {
       ListedFile(path.toString, status.getLen, status.getModificationTime, hasExternalMaterial = false)
     }
 
-    def run(before: () => Unit = () => ()): Unit = {
+    def run(
+        before: () => Unit = () => (),
+        swapped: () => Unit = () => (),
+        announced: () => Unit = () => (),
+        decided: () => Unit = () => ()
+    ): Unit = {
       val files =
         old.filter(_.endsWith(".parquet")).map(listed).groupBy(file => new Path(file.path).getParent)
       val swap = TableSwap.begin(table, conf)
@@ -59,7 +64,11 @@ class TableSwapSuite extends FunSuite {
           swap.undo(conf)
           throw failed
       }
+      swapped()
+      swap.sealing(new Path("s3a://snapshots/of-table"), conf)
+      announced()
       swap.decide(conf)
+      decided()
       swap.complete(conf)
     }
 
@@ -69,7 +78,7 @@ class TableSwapSuite extends FunSuite {
       catch { case _: MemoryStore.Killed => () }
 
     def putRight(isDecided: Boolean = false): Boolean =
-      TableSwap.putRight(table, isKilled = true, conf)(_ => isDecided)
+      TableSwap.putRight(table, isKilled = true, conf)((_, _) => isDecided)
   }
 
   private def isOld(files: Set[String]) = files.filterNot(others) == old.filter(_.endsWith(".parquet")).toSet
@@ -180,6 +189,59 @@ class TableSwapSuite extends FunSuite {
       assertEquals(made.there, expected)
     }
 
+  test("a run that another one has undone removes nothing") {
+    val made = new Made
+    val failed = intercept[PmeException](made.run(swapped = () => { made.putRight(); () }))
+    assert(failed.getMessage.contains("over"), failed.getMessage)
+    assertEquals(made.there, old.toSet ++ others)
+  }
+
+  for (
+    (when, run) <- Seq[(String, (Made, () => Unit) => Unit)](
+      "before the decision" -> ((made, change) => made.run(swapped = change)),
+      "after it" -> ((made, change) => made.run(decided = change))
+    )
+  )
+    for ((what, isWanted) <- Seq[(String, String => Boolean)](
+        "a new file" -> (name => name.contains("/compacted-")),
+        "an old one" -> (name => name.endsWith("a.parquet.old"))
+      ))
+      test(s"if $what is not where it was put, no old file is removed: $when") {
+        val made = new Made
+        def hidden = made.there.filter(_.endsWith(".old"))
+        var before = Set.empty[String]
+        val failed = intercept[PmeException](
+          run(
+            made,
+            () => {
+              made.store.objects.remove(s"/table/${made.there.find(isWanted).get}")
+              before = hidden
+            }
+          )
+        )
+        assert(failed.getMessage.contains("changed"), failed.getMessage)
+        assertEquals(hidden, before)
+        assert(made.failing.nonEmpty)
+      }
+
+  test("the next run is told where the version is that decides") {
+    def told(run: (Made, () => Unit) => Unit): Option[String] = {
+      val made = new Made
+      var found: Option[String] = None
+      def look(): Unit = {
+        TableSwap.putRight(made.table, isKilled = true, conf) { (_, snapshots) =>
+          found = snapshots
+          throw new MemoryStore.Killed
+        }
+        ()
+      }
+      intercept[MemoryStore.Killed](run(made, () => look()))
+      found
+    }
+    assertEquals(told((made, look) => made.run(swapped = look)), None)
+    assertEquals(told((made, look) => made.run(announced = look)), Some("s3a://snapshots/of-table"))
+  }
+
   test("a file that is added meanwhile stays") {
     val made = new Made
     made.run(() => made.store.put("/table/day=1/y.parquet", Array[Byte](1)))
@@ -190,7 +252,7 @@ class TableSwapSuite extends FunSuite {
   test("a run that may still be at work is not touched") {
     val made = new Made
     TableSwap.begin(made.table, conf)
-    val failed = intercept[PmeException](TableSwap.putRight(made.table, isKilled = false, conf)(_ => false))
+    val failed = intercept[PmeException](TableSwap.putRight(made.table, isKilled = false, conf)((_, _) => false))
     assertEquals(failed.condition, Condition.Unsupported: Condition)
     assert(failed.getMessage.contains("has not ended"), failed.getMessage)
   }

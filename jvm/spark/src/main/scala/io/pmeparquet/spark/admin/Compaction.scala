@@ -18,7 +18,7 @@ import io.pmeparquet.parquet.storage.{FileReplacement, ListedFile, Replacing, Ta
 import io.pmeparquet.snapshot.SealedFiles
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, ResultRows, TableFiles, TableLog}
 import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealedGuard, SealingJob}
-import io.pmeparquet.spark.options.{PreparedWrite, ResolvedOptions}
+import io.pmeparquet.spark.options.{PreparedWrite, ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.PmeErrors
 
@@ -150,7 +150,7 @@ private final class CompactionRun(
         "Name the directory of a table or of a partition."
       )
     refuseOthers(TableFiles.logs(from, TableFiles.list(from, conf), conf))
-    val wasLeft = !dryRun && TableSwap.putRight(table, afterKill, conf)(isSealed)
+    val wasLeft = !dryRun && TableSwap.putRight(table, afterKill, conf)(isDecided)
     val found = TableFiles.list(from, conf)
     TableFiles.requireNoLinks(from, found, conf)
     TableFiles.requireNoOtherMark(from, found.marks, from, conf)
@@ -179,6 +179,25 @@ private final class CompactionRun(
       s"${log.path} records which files, and which of their rows, belong to the table",
       remedy
     )
+  }
+
+  /**
+   * Whether a version lists the new files of a run that was killed.
+   *
+   * @param snapshots where the run was about to publish one
+   */
+  private def isDecided(mark: Path, snapshots: Option[String]): Boolean = {
+    snapshots.foreach { before =>
+      val now = new SnapshotResolver(resolved).directory(table)
+      if (now.path.toString != before || now.versions.isEmpty)
+        throw PmeErrors.unsupported(
+          from.toString,
+          "completing or undoing its compaction",
+          s"a version in $before decides which, and this run finds none there",
+          "Set snapshotLocation as the first run did. If the snapshots are gone, restore them, or copy the table as it is."
+        )
+    }
+    isSealed(mark)
   }
 
   private def isSealed(mark: Path): Boolean = sealedTable.exists { one =>
@@ -272,12 +291,12 @@ private final class CompactionRun(
       try {
         swap.swap(done.map { case (merge, (attempt, _)) => replacing(merge, attempt, swap) }, conf)
         sealing.map { job =>
+          swap.sealing(new SnapshotResolver(resolved).directory(table).path, conf)
           val old = Replaced.Files(done.flatMap(_._1.files).map(relative).toSet)
           job.sealCompacted(footers(done, swap), old, swap.mark, texts(done, swap))
         }
       } catch { case failed: Throwable => throw ended(failed)(putBack(swap, sealing)) }
-    swap.decide(conf)
-    swap.complete(conf)
+    decided(swap)
     version
   }
 
@@ -289,14 +308,26 @@ private final class CompactionRun(
   /** A version that appeared although its seal failed counts, since readers may have seen it. */
   private def putBack(swap: TableSwap, sealing: Option[SealingJob]): Unit =
     Try(sealing.isDefined && isSealed(swap.mark)) match {
-      case Success(false) => swap.undo(conf)
-      case Success(true) =>
-        swap.decide(conf)
-        swap.complete(conf)
+      case Success(false) => orAbandoned(swap)(swap.undo(conf))
+      case Success(true) => decided(swap)
       case Failure(unknown) =>
         // The next run finds out.
         swap.abandon()
         throw unknown
+    }
+
+  private def decided(swap: TableSwap): Unit = orAbandoned(swap) {
+    swap.decide(conf)
+    swap.complete(conf)
+  }
+
+  /** A step that fails leaves the run as one that was killed, for the next one to put right, in this JVM or another. */
+  private def orAbandoned(swap: TableSwap)(step: => Unit): Unit =
+    try step
+    catch {
+      case failed: Throwable =>
+        swap.abandon()
+        throw failed
     }
 
   private def ended(failed: Throwable)(end: => Unit): Throwable = {

@@ -320,6 +320,26 @@ class CompactionSuite extends SealedSuite {
     assertEquals(all().filterNot(_ == "_SUCCESS"), Seq(done.merged.get(0).file))
   }
 
+  test("a run that may have sealed is put right only by who finds the snapshots") {
+    sealedTable(numbers(files = 3), options = footer)
+    val before = idsOf()
+    val mark = Files.createDirectory(
+      Paths.get(target, s".pme-compacting-${java.util.UUID.randomUUID}")
+    )
+    Files.createFile(mark.resolve("running"))
+    val snapshots = new HadoopPath(new HadoopPath(Paths.get(target).toUri), "_pme_snapshots").toString
+    Files.write(mark.resolve("sealing"), s"$directory/elsewhere".getBytes("UTF-8"))
+    untouched()(refused(Unsupported, "snapshotLocation")(compact()))
+    Files.write(mark.resolve("sealing"), snapshots.replace("file:///", "file:/").getBytes("UTF-8"))
+    val own = kms + ("snapshotLocation" -> s"$directory/elsewhere")
+    untouched()(refused(Unsupported, "snapshotLocation")(compact(options = own)))
+    val done = compact()
+    assert(done.putRight)
+    assertEquals(done.sealedAs.version, 2L)
+    assertEquals(idsOf(), before)
+    assert(!all().exists(_.contains(".pme-")))
+  }
+
   test("a file that does not have the keys that the read requires stays, and so does the whole table") {
     (0 until 2).foreach(_ => add(people))
     (0 until 2).foreach(_ => add(people, kms + ("uniformKey" -> "k")))
