@@ -114,7 +114,7 @@ private final class RotationJob(
   private var writing = false
 
   def run(path: Path): Seq[FileReport] = {
-    val sealing = if (settings.dryRun) None else sealingOf(path)
+    val sealing = sealingOf(path)
     val own = TableFiles.qualified(path.toString, conf)
     // A dry run makes this check too, so that it fails if the run would.
     def list() = {
@@ -137,9 +137,15 @@ private final class RotationJob(
     reports
   }
 
-  /** What seals the table again, if it is sealed; its files are those that its newest version lists. */
+  /** What seals the table again, if it is sealed; its files are those that its newest version lists. None for a dry run. */
   private def sealingOf(path: Path): Option[SealingJob] =
-    SealedGuard.sealedTableOf(resolved, path).map { table =>
+    SealedGuard.sealedTableOf(resolved, path).flatMap { table =>
+      val job = new SealingJob(resolved, table.toString)
+      job.requireRotatable()
+      if (settings.dryRun) None else Some(prepared(job, table, path))
+    }
+
+  private def prepared(job: SealingJob, table: Path, path: Path): SealingJob = {
       if (after.isDefined)
         throw PmeErrors.sealedTable(
           "a rotation to another KMS",
@@ -155,7 +161,6 @@ private final class RotationJob(
           table.toString,
           "Rotate the whole table."
         )
-      val job = new SealingJob(resolved, table.toString)
       job.prepareRotation(rotation.target)
       job
     }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import io.pmeparquet.{BlockDigests, PmeException}
 import io.pmeparquet.spark.{AlteredFile, SealedSuite}
 import io.pmeparquet.spark.admin.migration.OrcMigration
-import io.pmeparquet.spark.admin.Verification
+import io.pmeparquet.spark.admin.{Rotation, RotationSettings, Verification}
 import io.pmeparquet.spark.keys.HolderKms
 import io.pmeparquet.Condition.{BadOption, SnapshotMismatch, SnapshotNotAuthentic, Unsupported}
 
@@ -253,6 +253,17 @@ class SealedOrcSuite extends SealedSuite {
   test("an index of ORC files is refused") {
     save(people(0))
     refused(Unsupported, "index")(seal(target, signing, minMax("id"), fresh))
+  }
+
+  test("a rotation of a sealed table is refused before anything changes, and so is its dry run") {
+    val path = table()
+    val before = allFiles(path).map(file => file -> Files.readAllBytes(file).toSeq).toMap
+    val places = Seq(path, files(path).head.toString)
+    for (place <- places; dryRun <- Seq(true, false)) {
+      val settings = RotationSettings(masterKeys = Some(Map("pii" -> "signer")), dryRun = dryRun)
+      refused(Unsupported, "ORC files", "sealed")(Rotation.rotate(fresh, place, signing, settings).collect())
+      assertEquals(allFiles(path).map(file => file -> Files.readAllBytes(file).toSeq).toMap, before)
+    }
   }
 
   test("verify compares whole files and the list") {

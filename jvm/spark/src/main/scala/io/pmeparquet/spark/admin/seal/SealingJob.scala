@@ -3,7 +3,7 @@ package io.pmeparquet.spark.admin.seal
 import org.apache.hadoop.fs.Path
 import org.apache.spark.util.SerializableConfiguration
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.{Audience, Condition, PmeErrors, PmeException}
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.rotation.RotatedFooter
 import io.pmeparquet.parquet.storage.ListedFile
@@ -211,11 +211,26 @@ private[spark] final class SealingJob(
   }
 
   /**
+   * A rotation knows the footer of each file that it replaced, and the seal of an ORC file is of all its bytes: nothing
+   * would show that the rest is what was sealed.
+   *
+   * @throws io.pmeparquet.PmeException if no rotation of the table could seal it again
+   */
+  def requireRotatable(): Unit = base.version.map(_.manifest.format).filter(_.needsBlocks).foreach { format =>
+    throw PmeErrors.sealedTable(
+      s"a rotation of ${format.name} files",
+      table.toString,
+      s"Copy the table with new keys (${Audience.current.rekey}) and seal the copy."
+    )
+  }
+
+  /**
    * Looks at a sealed table before a rotation, which [[sealRotated]] then seals.
    *
    * @param target the new master key for each old one
    */
   def prepareRotation(target: String => Option[String]): Unit = {
+    requireRotatable()
     footerKeys = base.version.map { version =>
       version.manifest.policy.footerKey.toSet.flatMap((key: String) => Set(key) ++ target(key))
     }
