@@ -5,6 +5,8 @@ import java.nio.file.{Files, Paths, StandardCopyOption}
 import java.security.{Key, SecureRandom}
 import java.util.Collections
 
+import scala.collection.JavaConverters._
+
 import munit.FunSuite
 import org.apache.hadoop.fs.Path
 import org.apache.orc.{CompressionKind, EncryptionAlgorithm, OrcFile, OrcProto}
@@ -185,6 +187,53 @@ class OrcRotationSuite extends FunSuite {
       }
       // What is not to change need not be proven.
       new Rotating(Some(Map("pay@3" -> "x"))).look(planted)
+    }
+  }
+
+  test("a wrapped key of a stripe without rows, or without row groups, is proven by nothing") {
+    val stranger = ByteString.copyFrom(new Wrapping().createLocalKey(metadata("pii", 0)).getEncryptedKey)
+    val path = written("rowless.orc")
+    val variant = OrcFiles.tail(path).variants.filter(_.key.name == "pii").head
+    val emptied = {
+      val file = new Rewritten(path, new Wrapping)
+      val stripe = file.stripeFooter
+      stripe.getColumnsBuilderList.asScala.foreach(_.setDictionarySize(0))
+      stripe.getEncryptionBuilderList.asScala
+        .flatMap(_.getEncodingBuilderList.asScala)
+        .foreach(_.setDictionarySize(0))
+      val streams = stripe.getEncryptionBuilder(variant.id).getStreamsBuilderList.asScala
+      val (index, others) = streams.partition { one =>
+        one.getKind == OrcProto.Stream.Kind.ROW_INDEX && one.getColumn == variant.root
+      }
+      // The streams take as much room as before.
+      others.last.setLength(others.last.getLength + index.head.getLength)
+      index.head.setLength(0)
+      put("rowless-2.orc", file.withStripeFooter(stripe))
+    }
+    def planted(of: Path)(change: (OrcProto.Footer.Builder, OrcProto.StripeInformation.Builder) => Any) = {
+      val file = new Rewritten(of, new Wrapping)
+      val footer = file.footer
+      val last = footer.getStripesBuilder(footer.getStripesCount - 1)
+      last.addAllEncryptedLocalKeys(footer.getStripes(0).getEncryptedLocalKeysList)
+      last.setEncryptedLocalKeys(variant.id, stranger)
+      change(footer, last)
+      put("rowless-3.orc", file.withFooter(footer))
+    }
+    val files = Seq(
+      () =>
+        planted(emptied) { (footer, last) =>
+          val first = footer.getStripesBuilder(0)
+          first.setNumberOfRows(first.getNumberOfRows + last.getNumberOfRows)
+          last.setNumberOfRows(0)
+        },
+      () => planted(emptied)((footer, _) => footer.setRowIndexStride(0)),
+      () => planted(path)((footer, _) => footer.setRowIndexStride(0)),
+      () => planted(emptied)((_, _) => ())
+    )
+    for ((file, at) <- files.zipWithIndex) {
+      val made = file()
+      checked(made)
+      assertEquals(condition(new Rotating(Some(all)).look(made)), "PME_NOT_AUTHENTIC", at)
     }
   }
 

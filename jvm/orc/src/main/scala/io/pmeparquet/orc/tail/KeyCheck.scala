@@ -85,6 +85,11 @@ object KeyCheck {
       val stored = index.getOrElse {
         throw Damage(s"stripe ${stripe.id} has no encrypted index, by which a wrong key would be found")
       }
+      // An index of no row groups is empty, and then it is the same under every key.
+      Damage.require(
+        stored.nonEmpty && stripe.rows > 0 && tail.rowIndexStride > 0,
+        s"$what has no row groups, by which a wrong key would be found"
+      )
       val clear =
         decrypted(variant, key, stored, OrcStream.iv(variant.root, OrcStream.RowIndex, stripe.encryptionId))
       val bytes = tail.compression.decompress(clear, what, OrcLimits.StatisticsBytes)
