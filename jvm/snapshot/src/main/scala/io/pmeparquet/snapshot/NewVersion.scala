@@ -216,7 +216,7 @@ private[snapshot] final class NewParts(
     val fresh = indexes.filterNot(index => kept.contains(index.field))
     val fits = files.size <= 2 * NewParts.MostFiles && files.iterator
       .map(bytesOf(fresh, _))
-      .sum <= NewParts.MostIndexBytes
+      .sum <= NewParts.MostBytes
     if (fits) Vector(part(files, old.map(_.list), kept))
     else cut(files).map(part(_, None, Map.empty))
   }
@@ -259,13 +259,13 @@ private[snapshot] final class NewParts(
     FileEntry(name, bytes.length.toLong, Sha256.hex(Sha256.ofBytes(bytes)))
   }
 
-  /** Cuts files into parts: none has too many files or too large an index. */
+  /** Cuts files into parts: none has too many files, or too many bytes of digests and indexes. */
   private def cut(files: Vector[SealedFile]): Vector[Vector[SealedFile]] = {
     val parts = Vector.newBuilder[Vector[SealedFile]]
     var (first, bytes) = (0, 0L)
     files.indices.foreach { at =>
       val own = bytesOf(indexes, files(at))
-      if (at - first == NewParts.MostFiles || (at > first && bytes + own > NewParts.MostIndexBytes)) {
+      if (at - first == NewParts.MostFiles || (at > first && bytes + own > NewParts.MostBytes)) {
         parts += files.slice(first, at)
         first = at
         bytes = 0
@@ -275,8 +275,10 @@ private[snapshot] final class NewParts(
     (parts += files.drop(first)).result()
   }
 
-  private def bytesOf(some: Seq[IndexEntry], file: SealedFile) =
-    some.iterator.flatMap(summaries(_, file)).map(IndexFile.sizeOf).sum
+  /** What a file takes of the list and of some indexes, where that depends on the file. */
+  private def bytesOf(some: Seq[IndexEntry], file: SealedFile): Long =
+    file.blocks.fold(0L)(_.digests.length.toLong) +
+      some.iterator.flatMap(summaries(_, file)).map(IndexFile.sizeOf).sum
 
   /** Removes what was written, since no manifest will name it. */
   def withdraw(failed: Throwable): Unit = written.foreach { name =>
@@ -290,6 +292,6 @@ private[snapshot] object NewParts {
   /** A reader holds a part in memory. */
   val MostFiles = 20000
 
-  /** Of all indexes of a part. */
-  val MostIndexBytes: Long = 64L * 1024 * 1024
+  /** Of the digests of blocks and all indexes of a part. */
+  val MostBytes: Long = 64L * 1024 * 1024
 }

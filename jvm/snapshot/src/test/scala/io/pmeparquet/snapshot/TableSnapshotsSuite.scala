@@ -3,7 +3,7 @@ package io.pmeparquet.snapshot
 import java.nio.file.{Files, Path => LocalPath}
 import java.security.{KeyPairGenerator, Signature}
 
-import io.pmeparquet.{PmeException, Sha256}
+import io.pmeparquet.{BlockDigests, PmeException, Sha256}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
 import io.pmeparquet.snapshot.manifest.{DataFormat, HmacSealer, SealCheck, Sealer}
@@ -138,6 +138,24 @@ class TableSnapshotsSuite extends TableSuite {
     val snapshots = reader(root)
     val list = snapshots.files(snapshots.chosen().get)
     refused("PME_UNSUPPORTED", "minMax(id)", "1073741824 bytes")(snapshots.content(list, index))
+  }
+
+  table.test("a part has no more digests of blocks than it has room for") { root =>
+    // 12 MiB of digests each.
+    val digests = new Array[Byte](12 * 1024 * 1024)
+    val blocks = BlockDigests(digests.length.toLong / 32 * BlockDigests.BlockBytes, digests)
+    val files = (0 until 12).map { number =>
+      file(s"f-$number.orc").copy(length = blocks.length, aadFileUnique = None, blocks = Some(blocks))
+    }
+    val made = new NewVersion(directoryOf(root), None, ownSealer, kms(masterKeys: _*), conf).publish(
+      files.toVector.sorted(SealedFiles.byPath),
+      TablePolicy(None, Nil),
+      Nil,
+      Nil,
+      "tests",
+      format = DataFormat.Orc
+    )
+    assertEquals(made.manifest.parts.map(_.files), Seq(5L, 5L, 2L))
   }
 
   table.test("only the part that changes is written again") { root =>
