@@ -42,8 +42,7 @@ private[pmeparquet] final class KeyUses(limit: Long = Invocations.Limit) {
    * @throws io.pmeparquet.PmeException `PME_KEY_NOT_FOUND` if the key may not do them
    */
   def reserve(key: AesKey, id: String, uses: Long, where: String): Boolean = {
-    // An executor asks for them: more than any asks for at once would only be an attack.
-    if (uses <= 0 || uses > KeyUses.MostAtOnce) throw PmeErrors.keyRequestRefused(where, s"$uses uses of a key")
+    if (uses <= 0) throw new IllegalStateException(s"internal error: $uses uses of a key")
     val fingerprint = ByteBuffer.wrap(Sha256.ofBytes(salt, key.insecureBytes))
     val before = reserved
       .computeIfAbsent(fingerprint, _ => new AtomicLong)
@@ -55,7 +54,9 @@ private[pmeparquet] final class KeyUses(limit: Long = Invocations.Limit) {
 
 private[pmeparquet] object KeyUses {
   private val SaltBytes = 32
-  private val MostAtOnce = 1L << 20
+
+  /** The most that an executor asks for at once. */
+  val MostAtOnce: Long = 1L << 20
 
   /** Of this JVM: of a driver and its executors, if they ask it for keys. */
   val ofJvm: KeyUses = new KeyUses

@@ -159,6 +159,7 @@ object KeyBrokers {
         )
       case KeyRequest.Reserve(keyId, uses, where) =>
         KeyRequestCodec.bytesOfText(at(_.direct(keyId), PmeErrors.directKeyRefused(where, keyId)) { source =>
+          if (uses <= 0 || uses > KeyUses.MostAtOnce) throw refused(s"a request for $uses uses of a key")
           source.reserve(keyId, uses, where)
           ""
         })

@@ -6,7 +6,7 @@ import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.columns.{ColumnKeys, KeyPlan, LeafColumn}
-import io.pmeparquet.keys.{Invocations, KeySource}
+import io.pmeparquet.keys.{Invocations, KeySource, KeyUses}
 import io.pmeparquet.material.{DataKeyWrapper, DoubleWrapper, JobKeks, KeyMetadata, SingleWrapper}
 import io.pmeparquet.options.FileSettings
 
@@ -104,7 +104,7 @@ private final class ReservedUses(reserve: (Long, String) => Unit) {
 
 private object ReservedUses {
   val First = 64L
-  val Most: Long = 1L << 20
+  val Most: Long = KeyUses.MostAtOnce
 }
 
 /** `keyManagement=direct`: the named key of the KMS is the data key. */
