@@ -198,7 +198,7 @@ final class FileMerge(
     private def bits(value: Float) = java.lang.Float.floatToRawIntBits(value)
     private def bits(value: Double) = java.lang.Double.doubleToRawLongBits(value)
 
-    /** parquet-java's writer has one NaN, and others may be told apart by their bits. */
+    /** parquet-java's writer has one NaN, and others differ from it in their bits. */
     private def lost(areNaN: Boolean): Boolean =
       if (areNaN)
         throw new FileMerge.LostBits(

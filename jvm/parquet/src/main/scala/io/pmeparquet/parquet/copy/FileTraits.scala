@@ -67,6 +67,8 @@ object FileTraits {
     // Readers correct such times by the name of the writer.
     val hasOldTimes = file.schema.getColumns.asScala.exists(_.getPrimitiveType.getPrimitiveTypeName == INT96)
     if (CopyCheck.rows(file) == 0) Left("it has no rows")
+    else if (file.fileMetaData.getKeyValueMetaData.keySet.asScala.exists(isOfTableFormat))
+      Left("it is a file of Iceberg or Hudi, whose own metadata names it")
     else if (codecs.size > 1) Left("its columns have different codecs")
     else if (!Writable(codecs.head)) Left(s"its codec is ${codecs.head}")
     else if (filtered.exists(_.exists(_.contains('.'))))
@@ -89,6 +91,10 @@ object FileTraits {
         )
       }
   }
+
+  /** An entry that the writers of table formats leave in each file. */
+  private def isOfTableFormat(key: String) =
+    key == "iceberg.schema" || key.startsWith("org.apache.hudi.") || key.startsWith("hoodie_")
 
   /** Codecs that this writes wherever Spark runs. */
   private val Writable = Set(UNCOMPRESSED, SNAPPY, GZIP, ZSTD)

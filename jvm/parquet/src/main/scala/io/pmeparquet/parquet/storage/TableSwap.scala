@@ -234,7 +234,15 @@ object TableSwap {
 
   private def filesOf(table: Path, id: String, conf: Configuration): Seq[Path] = {
     val mark = s"/$MarkPrefix$id/"
-    OwnFiles.filesBelow(table, conf).filterNot(_.toUri.getPath.contains(mark)).toList
+    val own = OwnFiles
+      .filesBelow(table, conf)
+      .filter(file => file.getName.contains(id) && !file.toUri.getPath.contains(mark))
+      .toList
+    // A link could lead to another table.
+    LinkedDirectories.first(table, own, conf).foreach { link =>
+      throw PmeErrors.linkedDirectory(table.toString, link.toString)
+    }
+    own
   }
 
   private def complete(table: Path, id: String, conf: Configuration): Unit = {

@@ -137,6 +137,16 @@ class MergedFilesSuite extends WrittenFilesSuite {
         }
       ),
       (
+        "an entry of Iceberg's",
+        "of Iceberg or Hudi",
+        _.addToKey_value_metadata(new KeyValue("iceberg.schema"))
+      ),
+      (
+        "an entry of Hudi's",
+        "of Iceberg or Hudi",
+        _.addToKey_value_metadata(new KeyValue("org.apache.hudi.bloomfilter"))
+      ),
+      (
         "a column with metadata of its own",
         "metadata of their own",
         _.getRow_groups

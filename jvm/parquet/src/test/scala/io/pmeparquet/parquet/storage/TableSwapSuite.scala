@@ -224,8 +224,8 @@ class TableSwapSuite extends FunSuite {
         assert(made.failing.nonEmpty)
       }
 
-  test("the next run is told where the version is that decides") {
-    def told(run: (Made, () => Unit) => Unit): Option[String] = {
+  test("the next run learns where the version is that decides") {
+    def shown(run: (Made, () => Unit) => Unit): Option[String] = {
       val made = new Made
       var found: Option[String] = None
       def look(): Unit = {
@@ -238,8 +238,8 @@ class TableSwapSuite extends FunSuite {
       intercept[MemoryStore.Killed](run(made, () => look()))
       found
     }
-    assertEquals(told((made, look) => made.run(swapped = look)), None)
-    assertEquals(told((made, look) => made.run(announced = look)), Some("s3a://snapshots/of-table"))
+    assertEquals(shown((made, look) => made.run(swapped = look)), None)
+    assertEquals(shown((made, look) => made.run(announced = look)), Some("s3a://snapshots/of-table"))
   }
 
   test("a file that is added meanwhile stays") {

@@ -20,6 +20,7 @@ import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, ResultRow
 import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealedGuard, SealingJob}
 import io.pmeparquet.spark.options.{PreparedWrite, ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshot.TableDirectories
 import io.pmeparquet.PmeErrors
 
 /**
@@ -149,11 +150,15 @@ private final class CompactionRun(
         "it is one file",
         "Name the directory of a table or of a partition."
       )
-    refuseOthers(TableFiles.logs(from, TableFiles.list(from, conf), conf))
+    val before = TableFiles.list(from, conf)
+    refuseOthers(TableFiles.logs(from, before, conf))
+    TableFiles.requireNoLinks(from, before, conf)
     val wasLeft = !dryRun && TableSwap.putRight(table, afterKill, conf)(isDecided)
     val found = TableFiles.list(from, conf)
     TableFiles.requireNoLinks(from, found, conf)
     TableFiles.requireNoOtherMark(from, found.marks, from, conf)
+    refuseSealedBelow(found.files)
+    refuseSummaries(found)
     val small = found.files.filter(_.length < targetBytes).sortBy(_.path)
     // A file system without a safe swap is refused before anything is written.
     small.headOption.foreach(file => FileReplacement.of(new Path(file.path), conf))
@@ -179,6 +184,33 @@ private final class CompactionRun(
       s"${log.path} records which files, and which of their rows, belong to the table",
       remedy
     )
+  }
+
+  /** Tables below the path would be left with files that their snapshots do not list. */
+  private def refuseSealedBelow(files: Seq[ListedFile]): Unit = {
+    val directories = files.map(file => new Path(file.path).getParent).distinct
+    val tables = directories.flatMap(TableDirectories.of(_, isFile = false)).distinct.filterNot(_ == table)
+    TableDirectories.withSnapshots(tables, conf).headOption.foreach { other =>
+      throw PmeErrors.sealedTable(
+        "compacting it together with others",
+        other.toString,
+        "Compact that table by itself."
+      )
+    }
+  }
+
+  /** They have the places of row groups, and some readers look only there. */
+  private def refuseSummaries(found: TableFiles): Unit = {
+    val above = TableInPlace.Summaries.map(new Path(table, _))
+    val there = found.passedOver.map(_.getPath).filter(path => TableInPlace.Summaries.contains(path.getName))
+    (there ++ above.filter(path => path.getFileSystem(conf).exists(path))).headOption.foreach { summary =>
+      throw PmeErrors.unsupported(
+        from.toString,
+        "compacting this table",
+        s"$summary describes files that would be gone",
+        "Delete it, and run this again."
+      )
+    }
   }
 
   /**
@@ -209,7 +241,7 @@ private final class CompactionRun(
     val scope = resolved.readScope
     val step = Progress.step(session, "looking at files", files.size)
     step.begin()
-    val (bucketed, others) = files.partition(file => Bucketed.findFirstIn(nameOf(file)).isDefined)
+    val (bucketed, others) = files.partition(file => Bucketed.matcher(nameOf(file)).matches)
     val looked = FileJob.each(session, conf, others) { (file, conf) =>
       step.counting(0)(FileTraits.of(scope, file, conf))
     }
@@ -217,7 +249,7 @@ private final class CompactionRun(
       case (_, Left(failure)) => throw failure.raised
       case (file, Right(found)) => file -> found
     }
-    val left = bucketed.map(file => LeftFile(file.path, "its name has the number of a bucket")) ++
+    val left = bucketed.map(file => LeftFile(file.path, "its name ends with a number, as those of files of buckets")) ++
       alike.collect { case (file, (Left(why), _)) => LeftFile(file.path, why) }
     val groups = alike
       .collect { case (file, (Right(traits), rows)) => (file, traits, rows) }
@@ -397,8 +429,8 @@ private object CompactionRun {
 
   def nameOf(file: ListedFile): String = new Path(file.path).getName
 
-  /** Spark finds the rows of a bucket by the name of their file. */
-  private val Bucketed = "_[0-9]{5}\\.c[0-9]{3}\\.".r
+  /** Spark and Hive find the rows of a bucket by the name of their file. This is Spark's own pattern. */
+  private val Bucketed = """.*_(\d+)(?:\..*)?$""".r.pattern
   private val MostTasks = 10000
   private val MostCharacters = 4000
 }

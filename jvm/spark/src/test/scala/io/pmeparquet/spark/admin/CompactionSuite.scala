@@ -210,6 +210,50 @@ class CompactionSuite extends SealedSuite {
     assert(bucketed.nonEmpty && bucketed.forall(_.reason.contains("bucket")), bucketed.toString)
   }
 
+  test("files with names of buckets stay, Hive's among them") {
+    (0 until 4).foreach(_ => add(people))
+    val names = Seq("000000_0", "000001_0.snappy.parquet", "part_20240101123456789.parquet")
+    files().take(3).zip(names).foreach { case (file, name) =>
+      Files.move(file, file.resolveSibling(name))
+      Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
+    }
+    val done = compact()
+    assertEquals(done.left.asScala.map(one => Paths.get(one.file).getFileName.toString).toSeq, names)
+    assertEquals(done.merged.size, 0)
+  }
+
+  test("a directory above a sealed table is refused, with or without snapshotLocation") {
+    sealedTable(numbers(files = 3), path = s"$target/one", options = footer)
+    (0 until 2).foreach(_ => add(people, path = s"$target/other"))
+    for (options <- Seq(kms, kms + ("snapshotLocation" -> s"$directory/elsewhere")))
+      untouched()(refused(Unsupported, "Compact that table by itself")(compact(options = options)))
+    assertEquals(compact(s"$target/one").merged.size, 1)
+  }
+
+  test("a table with a file of summaries is refused") {
+    (0 until 2).foreach(_ => add(people))
+    for (name <- Seq("_metadata", "_common_metadata")) {
+      val summary = Files.write(Paths.get(target, name), "PAR1".getBytes("UTF-8"))
+      untouched()(refused(Unsupported, name)(compact()))
+      Files.delete(summary)
+    }
+  }
+
+  test("a table is not put right through a link") {
+    (0 until 2).foreach(_ => add(people))
+    val id = java.util.UUID.randomUUID.toString
+    Files.createFile(Files.createDirectory(Paths.get(target, s".pme-compacting-$id")).resolve("running"))
+    val elsewhere = Files.createDirectory(directory.resolve("elsewhere"))
+    val planted = Files.createFile(elsewhere.resolve(s"compacted-$id-00000.parquet"))
+    for (name <- Seq("linked", "_hidden")) {
+      val link = Files.createSymbolicLink(Paths.get(target, name), elsewhere)
+      refused(Unsupported, "symbolic link")(compact())
+      assert(Files.exists(planted))
+      Files.delete(link)
+    }
+    assert(compact().putRight)
+  }
+
   test("plaintext files are refused, or merged among themselves if plaintext is allowed") {
     (0 until 2).foreach(_ => add(people))
     (0 until 2).foreach(_ => people.coalesce(1).write.mode("append").parquet(target))
