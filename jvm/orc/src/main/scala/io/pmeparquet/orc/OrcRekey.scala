@@ -1,18 +1,20 @@
 package io.pmeparquet.orc
 
-import java.io.{InputStream, OutputStream}
+import java.io.OutputStream
 import java.security.MessageDigest
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.Path
 import org.apache.orc.EncryptionAlgorithm
 
-import io.pmeparquet.{AesKey, Condition, PmeErrors}
+import io.pmeparquet.{AesKey, BlockDigests, Condition, PmeErrors, Sha256}
 import io.pmeparquet.columns.{ColumnProtection, KeyPlan}
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
 import io.pmeparquet.options.OrcWriteSettings
+import io.pmeparquet.orc.blocks.VerifiedFile
 import io.pmeparquet.orc.keys.{OrcKeyName, OrcProviders, OrcScope}
 import io.pmeparquet.orc.tail.{OpenedOrc, OrcEnd, OrcKey, OrcStream, OrcTail, OrcVariant}
+import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.storage.OwnFiles
 
 /**
@@ -40,22 +42,36 @@ final class OrcRekey(
 
   /**
    * @param staged where to write the new file: a free name in an existing directory
+   * @param listed what a snapshot says of the file, which is then all that is read of it
    * @throws io.pmeparquet.PmeException if something is wrong with the file or the keys, or with the new file as stored
    */
-  def write(source: Path, sourceConf: Configuration, staged: Path, conf: Configuration): Rekeyed = {
-    val fs = source.getFileSystem(sourceConf)
-    val status = fs.getFileStatus(source)
-    val (rows, written) = OpenedOrc.using(source, status.getLen, sourceConf) { file =>
-      new OrcAdmission(from, Nil, settings.caseSensitive).check(file, 0, status.getLen, sourceConf)
-      val end = endOf(file)
-      val keys = newKeys(file, end, conf)
-      val in = fs.open(source)
-      try file.tail.rows -> put(staged, conf)(copy(file, end, keys, in, _), newEnd(end, keys))
-      finally in.close()
-    }
-    requireSame(fs.getFileStatus(source), status)
-    compare(source, written, staged, conf)
-    Rekeyed(rows, written.streams, staged.getFileSystem(conf).getFileStatus(staged).getLen)
+  def write(
+      source: Path,
+      sourceConf: Configuration,
+      staged: Path,
+      conf: Configuration,
+      listed: Option[BlockDigests] = None
+  ): Rekeyed = {
+    val version = FileVersion.of(source, sourceConf)
+    val compared = listed.map(new VerifiedFile(source, _, sourceConf))
+    val length = compared.fold(version.length)(_.length)
+    val made =
+      if (length == 0) {
+        // Hive has such files for tables without rows. It has neither keys nor columns.
+        OwnFiles.create(staged, conf).close()
+        Rekeyed(0, 0, 0)
+      } else
+        // Opened once: tail, keys and streams are of one file.
+        OpenedOrc.using(source, length, () => compared.fold(version.open(sourceConf))(_.open())) { file =>
+          new OrcAdmission(from, Nil, settings.caseSensitive).check(file, 0, length, sourceConf)
+          val end = endOf(file)
+          val keys = newKeys(file, end, conf)
+          val written = put(staged, conf)(copy(file, end, keys, _), newEnd(end, keys))
+          compare(source, written, staged, conf)
+          Rekeyed(file.tail.rows, written.streams, staged.getFileSystem(conf).getFileStatus(staged).getLen)
+        }
+    if (FileVersion.of(source, sourceConf) != version) throw PmeErrors.changedMeanwhile(source.toString)
+    made
   }
 
   private def endOf(file: OpenedOrc): OrcEnd = {
@@ -133,27 +149,21 @@ final class OrcRekey(
   private def put(
       staged: Path,
       conf: Configuration
-  )(body: OutputStream => Written, end: Array[Byte]): Written = {
+  )(body: OutputStream => Body, end: Array[Byte]): Written = {
     val out = OwnFiles.create(staged, conf)
     try {
       val done = body(out)
       out.write(end)
-      done
+      Written(done, Sha256.ofBytes(end))
     } finally out.close()
   }
 
-  private def copy(
-      file: OpenedOrc,
-      end: OrcEnd,
-      keys: NewKeys,
-      in: InputStream,
-      out: OutputStream
-  ): Written =
-    walk(file, end, in)((bytes, length) => out.write(bytes, 0, length)) { stream =>
+  private def copy(file: OpenedOrc, end: OrcEnd, keys: NewKeys, out: OutputStream): Body =
+    walk(file, end)(out.write(_)) { stream =>
       val own = keys(stream.variant, stream.encryptedKey)
       val (before, after) = (stream.cipher(own.before), stream.cipher(own.after))
-      (bytes, length) => {
-        val clear = before.update(bytes, 0, length)
+      bytes => {
+        val clear = before.update(bytes)
         out.write(after.update(clear))
         clear
       }
@@ -165,32 +175,30 @@ final class OrcRekey(
    * @param others called with those that are not encrypted
    * @param opening makes what decrypts a stream, part by part
    */
-  private def walk(file: OpenedOrc, end: OrcEnd, in: InputStream)(others: (Array[Byte], Int) => Unit)(
-      opening: OrcStream => (Array[Byte], Int) => Array[Byte]
-  ): Written = {
+  private def walk(file: OpenedOrc, end: OrcEnd)(others: Array[Byte] => Unit)(
+      opening: OrcStream => Array[Byte] => Array[Byte]
+  ): Body = {
     val sum = MessageDigest.getInstance("SHA-256")
-    val buffer = new Array[Byte](BufferBytes)
     var at, streams = 0L
-    def each(until: Long)(part: Int => Unit): Unit =
+    def each(until: Long)(part: Array[Byte] => Unit): Unit =
       while (at < until) {
         goOn()
-        val count = in.read(buffer, 0, (until - at).min(buffer.length.toLong).toInt)
-        if (count < 0) throw PmeErrors.changedMeanwhile(file.path.toString)
-        part(count)
-        at += count
+        val bytes = file.read(at, (until - at).min(PartBytes).toInt)
+        part(bytes)
+        at += bytes.length
       }
-    def readable(until: Long): Unit = each(until) { count =>
-      sum.update(buffer, 0, count)
-      others(buffer, count)
+    def readable(until: Long): Unit = each(until) { bytes =>
+      sum.update(bytes)
+      others(bytes)
     }
     (file.encryptedStreams ++ end.statistics).foreach { stream =>
       readable(stream.offset)
       val open = opening(stream)
-      each(stream.end)(count => sum.update(open(buffer, count)))
+      each(stream.end)(bytes => sum.update(open(bytes)))
       streams += 1
     }
     readable(end.footerOffset)
-    new Written(streams, sum.digest())
+    Body(streams, sum.digest())
   }
 
   /** Opens the new file as readers will, and compares all of its content with what was read. */
@@ -205,36 +213,35 @@ final class OrcRekey(
         file.checkKey(one, key.toSecretKey)
         (one.variant.id, one.encrypted.toSeq) -> key
       }.toMap
-      val in = fs.open(staged)
-      val found =
-        try
-          walk(file, end, in)((_, _) => ()) { stream =>
-            val cipher = stream.cipher(keys(stream.variant.id -> stream.encryptedKey.toSeq))
-            (bytes, length) => cipher.update(bytes, 0, length)
-          }
-        finally in.close()
-      if (found.streams != written.streams || !MessageDigest.isEqual(found.sha256, written.sha256)) {
+      val found = walk(file, end)(_ => ()) { stream =>
+        val cipher = stream.cipher(keys(stream.variant.id -> stream.encryptedKey.toSeq))
+        cipher.update(_: Array[Byte])
+      }
+      if (!Written(found, end.sha256).isSame(written)) {
         val why = s"the content of $staged is not what was read."
         throw PmeErrors.badCopy(source.toString, Condition.DamagedFile, why)
       }
     }
   }
-
-  private def requireSame(now: FileStatus, before: FileStatus): Unit =
-    if (now.getLen != before.getLen || now.getModificationTime != before.getModificationTime)
-      throw PmeErrors.changedMeanwhile(before.getPath.toString)
 }
 
 /** What was written for a file. */
 final case class Rekeyed(rows: Long, streams: Long, bytes: Long)
 
 private object OrcRekey {
-  private val BufferBytes = 256 * 1024
+  private val PartBytes = 256L * 1024
 
   def nameOf(variant: OrcVariant): OrcKeyName = OrcKeyName(variant.key.name, variant.key.version)
 
   /** @param sha256 of everything before the footer, decrypted */
-  final class Written(val streams: Long, val sha256: Array[Byte])
+  final case class Body(streams: Long, sha256: Array[Byte])
+
+  /** @param end SHA-256 of the footer and the postscript, as they were written */
+  final case class Written(body: Body, end: Array[Byte]) {
+    def streams: Long = body.streams
+    def isSame(other: Written): Boolean = streams == other.streams &&
+      MessageDigest.isEqual(body.sha256, other.body.sha256) && MessageDigest.isEqual(end, other.end)
+  }
 
   /** @param name of the master key in the file, with the algorithm */
   final class NewKey(val before: AesKey, val after: AesKey, val encrypted: Array[Byte], val name: OrcKey)

@@ -1,13 +1,17 @@
 package io.pmeparquet.orc
 
+import java.io.ByteArrayInputStream
+import java.nio.charset.StandardCharsets.ISO_8859_1
+import java.nio.file.{Files, Paths}
 import java.util.{ArrayList, Base64, Random}
 
 import munit.FunSuite
-import org.apache.hadoop.fs.Path
-import org.apache.orc.{EncryptionAlgorithm, InMemoryKeystore, OrcFile}
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FSDataInputStream, Path, RawLocalFileSystem}
+import org.apache.orc.{CompressionKind, EncryptionAlgorithm, InMemoryKeystore, OrcFile}
 import org.apache.orc.impl.KeyProvider
 
-import io.pmeparquet.{PmeException, Secret}
+import io.pmeparquet.{BlockDigests, PmeException, Secret}
 import io.pmeparquet.columns.{ColumnKeys, UnlistedColumns}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.kms.local.StaticSettings
@@ -47,13 +51,15 @@ class OrcRekeySuite extends FunSuite {
       name: String,
       columns: String = columns,
       unlisted: UnlistedColumns = UnlistedColumns.Plaintext,
-      from: OrcScope = reading("pii", "pay@3")
+      from: OrcScope = reading("pii", "pay@3"),
+      listed: Option[BlockDigests] = None,
+      to: Configuration = conf
   ): Path = {
     val settings = OrcWriteSettings(ColumnKeys.parse(columns), unlisted, None, caseSensitive = true)
-    val to = OrcScopes.forWrite(use(masters.keys.toSeq: _*), Nil, settings.masterKeys, None, conf)
+    val keys = OrcScopes.forWrite(use(masters.keys.toSeq: _*), Nil, settings.masterKeys, None, conf)
     val staged = new Path(directory.resolve(name).toUri)
     val check = reading(masters.keys.toSeq: _*)
-    val made = new OrcRekey(from, to, settings, check, () => ()).write(source, conf, staged, conf)
+    val made = new OrcRekey(from, keys, settings, check, () => ()).write(source, conf, staged, to, listed)
     assertEquals(made.bytes, length(staged))
     staged
   }
@@ -164,9 +170,42 @@ class OrcRekeySuite extends FunSuite {
     assert(Set("PME_DAMAGED_FILE", "PME_UNSUPPORTED").contains(condition(rekey(bent, "bent-2.orc"))))
     val plain = write("rekey-plain.orc", options(null, of = "struct<ssn:string,a:int>", encrypt = null))
     assertEquals(condition(rekey(plain, "plain-2.orc", "pii-2: ssn")), "PME_UNSUPPORTED")
-    assertEquals(
-      condition(rekey(put("rekey-empty.orc", Array.emptyByteArray), "empty-2.orc")),
-      "PME_DAMAGED_FILE"
-    )
+  }
+
+  test("a file of no bytes stays one") {
+    val made = rekey(put("rekey-empty.orc", Array.emptyByteArray), "empty-2.orc")
+    assertEquals(length(made), 0L)
+  }
+
+  test("a file of a snapshot is copied as the snapshot lists it, and any other byte is an error") {
+    val source = write("rekey-listed.orc", options(keys()))
+    val content = bytes(source)
+    val listed = BlockDigests.of(new ByteArrayInputStream(content)).blocks
+    assertEquals(cells(rekey(source, "listed-2.orc", listed = Some(listed)), renewed), cells(source, keys()))
+    for (at <- Seq(5, content.length / 2, content.length - 200)) {
+      put("rekey-listed.orc", content.updated(at, (content(at) ^ 1).toByte))
+      assertEquals(condition(rekey(source, s"listed-$at.orc", listed = Some(listed))), "PME_SNAPSHOT_MISMATCH")
+    }
+    put("rekey-listed.orc", Array.emptyByteArray)
+    assertEquals(condition(rekey(source, "listed-3.orc", listed = Some(listed))), "PME_UNSUPPORTED")
+  }
+
+  test("a new file whose end was replaced before it was read again is not taken") {
+    val source = write("rekey-end.orc", options(keys(), compression = CompressionKind.NONE))
+    val bending = new Configuration(conf)
+    bending.set("fs.file.impl", classOf[BendingFileSystem].getName)
+    bending.setBoolean("fs.file.impl.disable.cache", true)
+    assertEquals(condition(rekey(source, "end-2.orc", to = bending)), "PME_DAMAGED_FILE")
+  }
+}
+
+/** Changes the name of a column in a file of ours before it is opened: it is in the footer only. */
+final class BendingFileSystem extends RawLocalFileSystem {
+  override def open(path: Path, bufferSize: Int): FSDataInputStream = {
+    val file = Paths.get(path.toUri.getPath)
+    val content = Files.readAllBytes(file)
+    val at = new String(content, ISO_8859_1).lastIndexOf("odd.name")
+    Files.write(file, content.updated(at, 'x'.toByte))
+    super.open(path, bufferSize)
   }
 }

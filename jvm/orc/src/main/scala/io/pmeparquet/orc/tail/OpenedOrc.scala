@@ -22,6 +22,13 @@ final class OpenedOrc private (val path: Path, val length: Long, open: () => FSD
   /** The end of the file with the keys in it; none if the file is empty. It is read again. */
   def end: Option[OrcEnd] = if (length == 0) None else Some(TailReader.end(path, length, bytes))
 
+  /**
+   * Some bytes of the file.
+   *
+   * @throws io.pmeparquet.PmeException if it does not have them
+   */
+  def read(offset: Long, length: Int): Array[Byte] = Damage.of(path.toString)(bytes.read(offset, length))
+
   /** The encrypted streams of all stripes, in the order of their places. */
   def encryptedStreams: Iterator[OrcStream] =
     tail.stripes.iterator.flatMap(StripeCheck.encryptedStreams(tail, _, bytes))

@@ -28,7 +28,7 @@ import io.pmeparquet.PmeException
  * @param held a copy of its bytes on the disk of this process, which is read in its place
  * @param status what the store reported of the file, if it was asked for this one
  */
-private[parquet] final case class FileVersion(
+private[pmeparquet] final case class FileVersion(
     path: Path,
     length: Long,
     modified: Long,
@@ -79,7 +79,7 @@ private[parquet] final case class FileVersion(
   }
 }
 
-private[parquet] object FileVersion {
+private[pmeparquet] object FileVersion {
 
   /** The file as it is now. */
   def of(path: Path, conf: Configuration): FileVersion =

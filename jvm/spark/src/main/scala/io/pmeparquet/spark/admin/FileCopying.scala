@@ -2,11 +2,13 @@ package io.pmeparquet.spark.admin
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.spark.broadcast.Broadcast
 
 import io.pmeparquet.options.OrcWriteSettings
 import io.pmeparquet.orc.keys.OrcScope
 import io.pmeparquet.orc.OrcRekey
 import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
+import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.spark.admin.job.FileJob
 
@@ -43,11 +45,13 @@ private[admin] final class ParquetCopying(read: ReadScope, write: Option[WriteSc
   }
 }
 
+/** @param seal what snapshots say of the source */
 private[admin] final class OrcCopying(
     read: OrcScope,
     write: OrcScope,
     settings: OrcWriteSettings,
-    check: OrcScope
+    check: OrcScope,
+    seal: Option[Broadcast[FileSeal]]
 ) extends FileCopying {
 
   override def write(
@@ -57,8 +61,9 @@ private[admin] final class OrcCopying(
       destination: Path,
       conf: Configuration
   ): Copied = {
+    val listed = seal.flatMap(_.value.blocks(source))
     val made =
-      new OrcRekey(read, write, settings, check, () => goOn()).write(source, sourceConf, staged, conf)
+      new OrcRekey(read, write, settings, check, () => goOn()).write(source, sourceConf, staged, conf, listed)
     Copied(1, made.rows, made.streams, made.bytes)
   }
 }

@@ -16,12 +16,14 @@ import io.pmeparquet.columns.LeafColumn
 import io.pmeparquet.options.{FileSettings, PmeOptions, Use}
 import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
+import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, StagedTable}
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, ProgressStep, ResultRows, TableFiles}
 import io.pmeparquet.spark.admin.seal.SealedGuard
 import io.pmeparquet.spark.options.{OrcResolver, ResolvedOptions}
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.snapshot.{SealState, SnapshotReads}
 
 /**
  * Copies a table with new data keys (`pme.rekey`), its first keys (`pme.encrypt`) or no keys (`pme.decrypt`). Each task
@@ -189,7 +191,7 @@ private final class TableCopy(
       settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
       val places = files.map(file => StagedTable.within(to, file.path))
       new ParquetCopying(read, writing.map(_.writeScope(writeConf, to, places)), checking.readScope)
-    }(orcCopying)
+    }(orcCopying(_, sealOf(found, isFile, isSealed)))
     val staged = CopiedTable.begin(to, writeConf)
     val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)
     step.begin()
@@ -198,14 +200,28 @@ private final class TableCopy(
     }
   }
 
-  private def orcCopying(write: ResolvedOptions): FileCopying = {
+  /**
+   * What snapshots say of the files, also of tables below the source. Tasks copy what they compare with it: whoever can
+   * change an ORC file between a comparison and the copy changes values.
+   *
+   * @param isSealed whether the source is, or is of, a table that was just compared
+   */
+  private def sealOf(found: Seq[Path], isFile: Boolean, isSealed: Boolean): Option[Broadcast[FileSeal]] = {
+    val tables = new SnapshotReads(reading).tables(Seq(from), _ => isFile, found)
+    if (isSealed && tables.isEmpty) throw PmeErrors.changedMeanwhile(from.toString)
+    val state = if (tables.isEmpty) SealState.Unsealed else SealState.Sealed(tables, isWhole = isSealed)
+    state.broadcast(session)
+  }
+
+  private def orcCopying(write: ResolvedOptions, seal: Option[Broadcast[FileSeal]]): FileCopying = {
     val target = new OrcResolver(write, None)
     val settings = target.writeSettings
     new OrcCopying(
       new OrcResolver(reading, None).read(isSparks = false),
       target.write(settings.masterKeys, settings.dataKeyBits),
       settings,
-      target.read(isSparks = false)
+      target.read(isSparks = false),
+      seal
     )
   }
 

@@ -2,14 +2,16 @@ package io.pmeparquet.spark.snapshot
 
 import java.nio.file.{Files, Path, Paths}
 
+import scala.collection.JavaConverters._
 import scala.util.{Failure, Random, Success, Try}
 
+import org.apache.commons.io.FileUtils
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.pmeparquet.{BlockDigests, PmeException}
 import io.pmeparquet.spark.{AlteredFile, SealedSuite}
 import io.pmeparquet.spark.admin.migration.OrcMigration
-import io.pmeparquet.spark.admin.{Rotation, RotationSettings, Verification}
+import io.pmeparquet.spark.admin.{Rotation, RotationSettings, TableCopies, Verification, WatchedKms}
 import io.pmeparquet.spark.keys.HolderKms
 import io.pmeparquet.Condition.{BadOption, SnapshotMismatch, SnapshotNotAuthentic, Unsupported}
 
@@ -264,6 +266,32 @@ class SealedOrcSuite extends SealedSuite {
       refused(Unsupported, "ORC files", "sealed")(Rotation.rotate(fresh, place, signing, settings).collect())
       assertEquals(allFiles(path).map(file => file -> Files.readAllBytes(file).toSeq).toMap, before)
     }
+  }
+
+  test("a copy with new keys has what the snapshot lists, though a file changes after it was compared") {
+    val path = table()
+    def rekey(to: String) = {
+      val write = WatchedKms.options + ("columnKeys" -> "pii: name")
+      TableCopies.rekey(fresh, path, directory.resolve(to).toString, reading.asJava, write.asJava)
+    }
+    assertEquals(rekey("copy").rows, 1000L)
+    WatchedKms.reset()
+    val file = files(path).head
+    WatchedKms.meanwhile = _ => {
+      WatchedKms.meanwhile = _ => ()
+      AlteredFile.flip(file, 40)
+    }
+    try refused(SnapshotMismatch, file.getFileName.toString)(rekey("copy-2"))
+    finally WatchedKms.reset()
+    assert(!Files.exists(directory.resolve("copy-2")))
+    // Below a directory that is no table, tables are found, too.
+    val above = directory.resolve("above")
+    FileUtils.copyDirectory(Paths.get(path).toFile, above.resolve("one").toFile)
+    val write = WatchedKms.options + ("columnKeys" -> "pii: name")
+    refused(SnapshotMismatch)(
+      TableCopies
+        .rekey(fresh, above.toString, directory.resolve("copy-3").toString, reading.asJava, write.asJava)
+    )
   }
 
   test("verify compares whole files and the list") {
