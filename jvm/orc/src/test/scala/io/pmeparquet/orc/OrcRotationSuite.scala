@@ -282,6 +282,30 @@ class OrcRotationSuite extends FunSuite {
     }
   }
 
+  test("the footer of a stripe, or statistics, with a part that nobody knows are refused") {
+    val path = written("unknown-inside.orc", compression = CompressionKind.NONE)
+    val file = new Rewritten(path, new Wrapping)
+    val field = UnknownFieldSet.newBuilder
+      .addField(99, UnknownFieldSet.Field.newBuilder.addVarint(1).build)
+      .build
+    val stripe = file.stripeFooter
+    stripe.getEncryptionBuilder(0).setUnknownFields(field)
+    val inStripe = put("unknown-inside-2.orc", file.withStripeFooter(stripe))
+    val inStatistics = {
+      val more = field.toByteArray
+      val post = file.postScript
+      val last = post.setMetadataLength(post.getMetadataLength + more.length).build().toByteArray
+      // The statistics are before the footer.
+      val (before, end) = bytes(path).splitAt(file.footerAt)
+      val footer = end.take(post.getFooterLength.toInt)
+      put("unknown-inside-3.orc", before ++ more ++ footer ++ last :+ last.length.toByte)
+    }
+    for (altered <- Seq(inStripe, inStatistics)) {
+      checked(altered)
+      assertEquals(condition(new Rotating(None).look(altered)), "PME_UNSUPPORTED")
+    }
+  }
+
   test("bytes between stripes are refused, since they may be older footers, and padding is not") {
     val path = written("between.orc")
     val end = OrcFiles.tail(path).stripes.last.end.toInt

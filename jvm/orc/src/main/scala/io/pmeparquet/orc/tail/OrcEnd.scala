@@ -3,7 +3,7 @@ package io.pmeparquet.orc.tail
 import scala.collection.mutable
 import scala.collection.JavaConverters._
 
-import org.apache.orc.protobuf.ByteString
+import org.apache.orc.protobuf.{ByteString, Message}
 import org.apache.orc.OrcProto
 
 import io.pmeparquet.{PmeErrors, Sha256}
@@ -48,7 +48,8 @@ final class OrcEnd private[tail] (
    * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED`
    */
   def requireKnown(): Unit = {
-    OrcMessages.unknownField(footer).orElse(OrcMessages.unknownField(postScript)).foreach { part =>
+    val parts = Iterator[Message](footer, postScript) ++ StripeCheck.messages(tail, bytes)
+    parts.map(OrcMessages.unknownField).collectFirst { case Some(part) =>
       throw PmeErrors.unknownPart(tail.file, part, "it may hold keys, which would stay as they are")
     }
     val ends = OrcStripe.Magic.length.toLong +: tail.stripes.map(_.end)

@@ -4,6 +4,7 @@ import scala.collection.mutable
 import scala.collection.JavaConverters._
 
 import org.apache.orc.impl.StreamName
+import org.apache.orc.protobuf.Message
 import org.apache.orc.OrcProto
 import org.apache.orc.OrcProto.ColumnEncoding.{Kind => Encodings}
 import org.apache.orc.OrcProto.Stream.{Kind => Streams}
@@ -84,18 +85,25 @@ private[tail] object StripeCheck {
       } catch { case found: Damage => throw found.in(s"the footer of stripe ${stripe.id}") }
     }
 
+  /** The footers of all stripes, and the statistics of stripes that everybody can read. */
+  def messages(tail: OrcTail, bytes: OrcBytes): Iterator[Message] =
+    tail.stripes.iterator.map(footer(tail, _, bytes)) ++ Iterator(Damage.of(tail.file)(statistics(tail, bytes)))
+
+  private def statistics(tail: OrcTail, bytes: OrcBytes): OrcProto.Metadata = {
+    val what = "the statistics of its stripes"
+    val stored = bytes.read(tail.statisticsAt, tail.statisticsBytes)
+    val clear = tail.compression.decompress(stored, what, OrcLimits.FooterBytes)
+    OrcMessages.parse(OrcProto.Metadata.getDefaultInstance, clear, what)
+  }
+
   /**
    * Opens the statistics that everybody can read.
    *
    * @throws io.pmeparquet.PmeException if they are damaged, or not of all stripes and columns
    */
   def requireStatistics(tail: OrcTail, bytes: OrcBytes): Unit = if (tail.statisticsBytes > 0) {
-    val what = "the statistics of its stripes"
     Damage.of(tail.file) {
-      val stored = bytes.read(tail.statisticsAt, tail.statisticsBytes)
-      val clear = tail.compression.decompress(stored, what, OrcLimits.FooterBytes)
-      val found =
-        OrcMessages.parse(OrcProto.Metadata.getDefaultInstance, clear, what).getStripeStatsList.asScala
+      val found = statistics(tail, bytes).getStripeStatsList.asScala
       Damage.require(
         found.isEmpty || found.size == tail.stripes.size,
         s"it has ${tail.stripes.size} stripes, but statistics of ${found.size}"

@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.admin
 
 import java.net.URI
+import java.util.Locale
 
 import scala.collection.JavaConverters._
 
@@ -191,7 +192,7 @@ private final class TableCopy(
       settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
       val places = files.map(file => StagedTable.within(to, file.path))
       new ParquetCopying(read, writing.map(_.writeScope(writeConf, to, places)), checking.readScope)
-    }(orcCopying(_, sealOf(found, isFile, isSealed)))
+    }(orcCopying(_, files.map(_.path), sealOf(found, isFile, isSealed)))
     val staged = CopiedTable.begin(to, writeConf)
     val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)
     step.begin()
@@ -213,9 +214,21 @@ private final class TableCopy(
     state.broadcast(session)
   }
 
-  private def orcCopying(write: ResolvedOptions, seal: Option[Broadcast[FileSeal]]): FileCopying = {
+  private def orcCopying(
+      write: ResolvedOptions,
+      files: Seq[String],
+      seal: Option[Broadcast[FileSeal]]
+  ): FileCopying = {
+    checkOptions.keys.find(_.toLowerCase(Locale.ROOT).startsWith("orc.")).foreach { name =>
+      throw PmeErrors.notInOrc(
+        name,
+        "a copy with new keys leaves masks, compression and stripes as they are",
+        "Remove it, or read the table and write it again."
+      )
+    }
     val target = new OrcResolver(write, None)
     val settings = target.writeSettings
+    TableInPlace.checkPartitions(files, Some(settings.columns), settings.caseSensitive)
     new OrcCopying(
       new OrcResolver(reading, None).read(isSparks = false),
       target.write(settings.masterKeys, settings.dataKeyBits),

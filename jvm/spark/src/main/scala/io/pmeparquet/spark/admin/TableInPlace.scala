@@ -7,7 +7,7 @@ import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.columns.{KeyPlan, LeafColumn}
+import io.pmeparquet.columns.{ColumnKeys, KeyPlan, LeafColumn}
 import io.pmeparquet.options.{FileSettings, PmeOptions}
 import io.pmeparquet.parquet.copy.{
   Copied,
@@ -238,9 +238,12 @@ private[admin] object TableInPlace {
    *
    * @param files paths within the directory
    */
-  def checkPartitions(files: Seq[String], settings: FileSettings): Unit = {
+  def checkPartitions(files: Seq[String], settings: FileSettings): Unit =
+    checkPartitions(files, settings.columnKeys, settings.caseSensitive)
+
+  def checkPartitions(files: Seq[String], keys: Option[ColumnKeys], caseSensitive: Boolean): Unit = {
     val partitions = files.flatMap(file => WriteRules.partitionColumns(new Path("/t/" + file), "/t")).distinct
-    KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
+    KeyPlan.checkPartitions(partitions, keys, caseSensitive)
   }
 
   /**

@@ -175,11 +175,24 @@ class RotationOfOrcSuite extends WatchedTableSuite {
       refused(Unsupported, "'salary'")(rekey("columnKeys" -> "pii: ssn"))
       refused(Unsupported, "'id'")(rekey("columnKeys" -> "pii: ssn, id; pay: salary"))
       refused(BadOption, "footerKey")(rekey("footerKey" -> "footer"))
+      for (ignored <- Seq("orc.mask" -> "sha256:ssn", "ORC.encrypt" -> "pii:id", "orc.compress" -> "none"))
+        refused(BadOption, ignored._1)(rekey(ignored))
       refused(UnknownColumn, "nope")(rekey("columnKeys" -> "pii: ssn, nope; pay: salary"))
       WatchedKms.lacks = Set("pii")
       refused(KeyNotFound, "pii")(rekey())
     }
     assertEquals(Files.list(directory).iterator.asScala.map(_.getFileName.toString).toSet, Set("table"))
+  }
+
+  test("a copy of ORC files whose columnKeys names a partition column is refused, and leaves nothing") {
+    people.repartition(2).write.format("pme-orc").options(watched ++ columns).partitionBy("id").save(target)
+    val to = directory.resolve("copy").toString
+    def rekey(columns: String) =
+      TableCopies.rekey(spark, target, to, watched.asJava, (watched + ("columnKeys" -> columns)).asJava)
+    untouched()(refused(Unsupported, "'id'")(rekey("pii: ssn, id; pay: salary")))
+    assert(!Files.exists(directory.resolve("copy")))
+    Files.createFile(allFiles().filter(_.toString.endsWith(".orc")).head.resolveSibling("empty.orc"))
+    assertEquals(rekey("pii: ssn; pay: salary").rows, 40L)
   }
 
   test("copies without encryption, and encryption in place, refuse ORC files by name") {
