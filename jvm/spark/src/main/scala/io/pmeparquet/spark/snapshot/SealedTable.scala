@@ -183,18 +183,41 @@ private[spark] final class SealedTable(
     val zone = CaseInsensitiveMap(catalog.storage.properties)
       .getOrElse(DateTimeUtils.TIMEZONE_OPTION, SQLConf.get.sessionLocalTimeZone)
     for (one <- read; (column, at) <- found.columns.zipWithIndex) {
-      val stated = listed(one.file, conf).partition.collectFirst {
-        case (name, value) if name.equalsIgnoreCase(column.name) =>
-          Cast(Literal.create(value.orNull, StringType), column.dataType, Some(zone), EvalMode.TRY).eval()
-      }
+      val stated = textOf(listed(one.file, conf), column).map(valueOf(_, column, zone))
       // Java's equality: NaN is a value of a partition, too.
       if (!stated.exists(Objects.equals(_, one.values.get(at, column.dataType))))
-        throw PmeErrors.snapshotMismatch(
-          one.file.getPath.toString,
-          s"the catalog gives the file another value of partition column '${column.name}' than its directory has"
-        )
+        throw otherValue(one.file.getPath, column)
     }
   }
+
+  /**
+   * The same for a file of the list, and values that are given as texts.
+   *
+   * @param values none for NULL
+   */
+  def requireValues(file: Path, columns: Seq[StructField], values: Map[String, Option[String]]): Unit = {
+    val known = relative(file).flatMap(snapshot.byPath.get)
+    val zone = SQLConf.get.sessionLocalTimeZone
+    columns.foreach { column =>
+      val isSame = for (one <- known; stated <- textOf(one, column); given <- values.get(column.name)) yield {
+        val value = valueOf(stated, column, zone)
+        // Two texts that are no values of the type are not the same.
+        stated == given || (value != null && value == valueOf(given, column, zone))
+      }
+      if (!isSame.contains(true)) throw otherValue(file, column)
+    }
+  }
+
+  private def textOf(file: SealedFile, column: StructField): Option[Option[String]] =
+    file.partition.collectFirst { case (name, value) if name.equalsIgnoreCase(column.name) => value }
+
+  private def valueOf(text: Option[String], column: StructField, zone: String): Any =
+    Cast(Literal.create(text.orNull, StringType), column.dataType, Some(zone), EvalMode.TRY).eval()
+
+  private def otherValue(file: Path, column: StructField) = PmeErrors.snapshotMismatch(
+    file.toString,
+    s"the catalog gives the file another value of partition column '${column.name}' than its directory has"
+  )
 
   private def pathOf(file: SealedFile) = new Path(directory, file.path)
 

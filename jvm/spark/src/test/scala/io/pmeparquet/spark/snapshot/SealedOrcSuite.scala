@@ -268,6 +268,38 @@ class SealedOrcSuite extends SealedSuite {
     }
   }
 
+  test("a migration of a catalog's table takes each partition value from the snapshot, and nothing else") {
+    val write = owner ++ Map("footerKey" -> "pii", "columnKeys" -> "pii: name")
+    save(people(0, 20).selectExpr("*", "CAST(id % 2 AS INT) AS day"), partitions = Seq("day"))
+    seal(target, signing, session = fresh)
+    val other = directory.resolve("other").toString
+    save(people(90).selectExpr("*", "1 AS day"), other, partitions = Seq("day"))
+    val session = fresh
+    def table(name: String, days: (Int, String)*): Unit = {
+      session.sql(
+        s"CREATE TABLE $name (id BIGINT, name STRING, grade DOUBLE, day INT) USING `pme-orc` " +
+          s"PARTITIONED BY (day) LOCATION '$target'"
+      )
+      days.foreach { case (day, place) =>
+        session.sql(s"ALTER TABLE $name ADD PARTITION (day = $day) LOCATION '$place'")
+      }
+    }
+    def migrate(name: String) =
+      OrcMigration.migrate(session, name, directory.resolve(s"to-$name").toString, reading, write)
+    val names = Seq("right", "swapped", "more", "elsewhere").map(name => s"migrated_$name")
+    try {
+      table(names(0), 0 -> s"$target/day=0", 1 -> s"$target/day=1")
+      assertEquals(migrate(names(0)).rows, 20L)
+      table(names(1), 1 -> s"$target/day=0", 0 -> s"$target/day=1")
+      refused(SnapshotMismatch, "'day'")(migrate(names(1)))
+      table(names(2), 0 -> s"$target/day=0", 1 -> s"$target/day=1", 2 -> s"$other/day=1")
+      refused(SnapshotMismatch, other)(migrate(names(2)))
+      table(names(3), 1 -> s"$other/day=1")
+      refused(SnapshotMismatch)(migrate(names(3)))
+      names.tail.foreach(name => assert(!Files.exists(directory.resolve(s"to-$name")), name))
+    } finally names.foreach(name => session.sql(s"DROP TABLE IF EXISTS $name"))
+  }
+
   test("a copy with new keys has what the snapshot lists, though a file changes after it was compared") {
     val path = table()
     def rekey(to: String) = {

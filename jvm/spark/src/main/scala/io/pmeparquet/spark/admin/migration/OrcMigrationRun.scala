@@ -20,7 +20,7 @@ import io.pmeparquet.parquet.copy.InPlaceManifest
 import io.pmeparquet.parquet.storage.{Found, ListedFile, OwnFiles, ResumableTable, StagedTable}
 import io.pmeparquet.spark.admin.{Refusal, WritePlan}
 import io.pmeparquet.spark.admin.job.{FileFailure, FileJob, Progress, TableFiles}
-import io.pmeparquet.spark.admin.seal.SealedGuard
+import io.pmeparquet.spark.admin.seal.{SealedGuard, VersionContents}
 import io.pmeparquet.spark.options.{OptionOrigin, OrcResolver, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedFileFormat
@@ -147,7 +147,8 @@ private[migration] final class OrcMigrationRun(
   }
 
   /**
-   * Requires that a sealed table is as its snapshot lists it: what its files say of keys decides the keys of the target.
+   * Requires that a sealed table is as its snapshot lists it: what its files say of keys decides the keys of the target. As
+   * in a query, a catalog can neither lead it to other files, nor give a file other values of partition columns.
    *
    * @return what the copy of each file compares, too
    */
@@ -157,14 +158,21 @@ private[migration] final class OrcMigrationRun(
       ListedFile(file.path, file.length, file.modified, hasExternalMaterial = false)
     }
     val directories = files.map(file => new Path(file.path).getParent).distinct
-    val tables = new SnapshotReads(resolved).tables(directories, _ => false)
+    val tables = new SnapshotReads(resolved).tables(found.root.toSeq ++ directories, _ => false)
     tables.foreach { table =>
+      files.find(file => !table.holds(new Path(file.path))).foreach { other =>
+        throw PmeErrors.outsideSealedTable(other.path)
+      }
       // A path may be of a part of the table.
       val place =
         if (found.columns.isDefined) table.directory else TableFiles.qualified(found.name, readConf)
       new SealedGuard(resolved).requireAsSealed(place, files, files)
+      found.files.foreach { file =>
+        val values = VersionContents.partition(s"${file.within}/file").toMap
+        table.requireValues(new Path(file.path), found.partitions.fields.toSeq, values)
+      }
     }
-    SealState.of(tables)
+    if (tables.isEmpty) SealState.Unsealed else SealState.Sealed(tables, isWhole = true)
   }
 
   private def refuseMasks(): Unit = {

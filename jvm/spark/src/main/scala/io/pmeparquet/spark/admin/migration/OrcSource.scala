@@ -47,6 +47,7 @@ private[migration] object OrcFile {
  * @param empty how many files have none
  * @param partitions the partition columns
  * @param columns of a table of the catalog: its columns without those of partitions
+ * @param root where the catalog says that the table is
  * @param property the wrapped master keys that a property of the table has
  * @param again lists the same table again
  */
@@ -56,6 +57,7 @@ private[migration] final case class OrcSource(
     empty: Int,
     partitions: StructType,
     columns: Option[StructType],
+    root: Option[Path],
     property: Option[String]
 )(again: () => OrcSource) {
 
@@ -123,7 +125,7 @@ private[migration] object OrcSource {
           "it has no files",
           "Name the directory of a table, or a file."
         )
-      case Seq(names) => made(path.toString, files, strings(names), None, None)(again)
+      case Seq(names) => made(path.toString, files, strings(names), None, None, None)(again)
       case several =>
         throw PmeErrors.notMigrated(
           path.toString,
@@ -169,7 +171,8 @@ private[migration] object OrcSource {
     }
     if (files.isEmpty) throw PmeErrors.badSource(name, "it has no files", "Name a table that has rows.")
     val property = ResolvedOptions.ofFrame(session, options).orcKeyProperty.flatMap(table.properties.get)
-    made(name, files, table.partitionSchema, Some(table.dataSchema), property)(again)
+    val root = table.storage.locationUri.map(uri => TableFiles.qualified(new Path(uri).toString, conf))
+    made(name, files, table.partitionSchema, Some(table.dataSchema), root, property)(again)
   }
 
   private def directory(column: String, spec: Map[String, String]) = {
@@ -196,10 +199,11 @@ private[migration] object OrcSource {
       files: Seq[OrcFile],
       partitions: StructType,
       columns: Option[StructType],
+      root: Option[Path],
       property: Option[String]
   )(again: () => OrcSource) = {
     val (some, none) = files.sortBy(_.path).partition(_.length > 0)
-    OrcSource(name, some, none.size, partitions, columns, property)(again)
+    OrcSource(name, some, none.size, partitions, columns, root, property)(again)
   }
 
   private def filesOf(found: TableFiles, root: Path, conf: Configuration): Seq[OrcFile] = {

@@ -249,7 +249,7 @@ private[admin] object VersionContents {
   )
 
   /** The values of partition columns, from the directories of a path. */
-  private def partition(path: String): Seq[(String, Option[String])] =
+  def partition(path: String): Seq[(String, Option[String])] =
     path.split('/').toSeq.dropRight(1).filter(_.contains('=')).map { directory =>
       val value = ExternalCatalogUtils.unescapePathName(directory.substring(directory.indexOf('=') + 1))
       ExternalCatalogUtils.unescapePathName(directory.takeWhile(_ != '=')) ->
