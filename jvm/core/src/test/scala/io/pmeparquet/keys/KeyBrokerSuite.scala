@@ -68,9 +68,15 @@ class KeyBrokerSuite extends FunSuite {
     assertEquals(told, Seq("b"))
     // What is refused is not counted, and no number runs over.
     for (uses <- Seq(101L, 1L << 20))
-      assertEquals(intercept[PmeException](broker("a").reserve("a", uses, "t")).getCondition(), "PME_KEY_NOT_FOUND")
+      assertEquals(
+        intercept[PmeException](broker("a").reserve("a", uses, "t")).getCondition(),
+        "PME_KEY_NOT_FOUND"
+      )
     for (uses <- Seq(0L, -1L, Long.MinValue, (1L << 20) + 1, Long.MaxValue))
-      assertEquals(intercept[PmeException](broker("a").reserve("a", uses, "t")).getCondition(), "PME_KEY_DENIED")
+      assertEquals(
+        intercept[PmeException](broker("a").reserve("a", uses, "t")).getCondition(),
+        "PME_KEY_DENIED"
+      )
     broker("alias").reserve("alias", 40, "t")
     assertEquals(told, Seq("b", "alias"))
     val last = broker("a")

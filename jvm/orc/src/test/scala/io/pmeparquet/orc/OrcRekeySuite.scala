@@ -184,7 +184,10 @@ class OrcRekeySuite extends FunSuite {
     assertEquals(cells(rekey(source, "listed-2.orc", listed = Some(listed)), renewed), cells(source, keys()))
     for (at <- Seq(5, content.length / 2, content.length - 200)) {
       put("rekey-listed.orc", content.updated(at, (content(at) ^ 1).toByte))
-      assertEquals(condition(rekey(source, s"listed-$at.orc", listed = Some(listed))), "PME_SNAPSHOT_MISMATCH")
+      assertEquals(
+        condition(rekey(source, s"listed-$at.orc", listed = Some(listed))),
+        "PME_SNAPSHOT_MISMATCH"
+      )
     }
     put("rekey-listed.orc", Array.emptyByteArray)
     assertEquals(condition(rekey(source, "listed-3.orc", listed = Some(listed))), "PME_UNSUPPORTED")

@@ -87,7 +87,9 @@ private[tail] object StripeCheck {
 
   /** The footers of all stripes, and the statistics of stripes that everybody can read. */
   def messages(tail: OrcTail, bytes: OrcBytes): Iterator[Message] =
-    tail.stripes.iterator.map(footer(tail, _, bytes)) ++ Iterator(Damage.of(tail.file)(statistics(tail, bytes)))
+    tail.stripes.iterator.map(footer(tail, _, bytes)) ++ Iterator(
+      Damage.of(tail.file)(statistics(tail, bytes))
+    )
 
   private def statistics(tail: OrcTail, bytes: OrcBytes): OrcProto.Metadata = {
     val what = "the statistics of its stripes"

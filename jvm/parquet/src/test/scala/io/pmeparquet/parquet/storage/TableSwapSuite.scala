@@ -202,10 +202,12 @@ class TableSwapSuite extends FunSuite {
       "after it" -> ((made, change) => made.run(decided = change))
     )
   )
-    for ((what, isWanted) <- Seq[(String, String => Boolean)](
+    for (
+      (what, isWanted) <- Seq[(String, String => Boolean)](
         "a new file" -> (name => name.contains("/compacted-")),
         "an old one" -> (name => name.endsWith("a.parquet.old"))
-      ))
+      )
+    )
       test(s"if $what is not where it was put, no old file is removed: $when") {
         val made = new Made
         def hidden = made.there.filter(_.endsWith(".old"))
@@ -252,7 +254,8 @@ class TableSwapSuite extends FunSuite {
   test("a run that may still be at work is not touched") {
     val made = new Made
     TableSwap.begin(made.table, conf)
-    val failed = intercept[PmeException](TableSwap.putRight(made.table, isKilled = false, conf)((_, _) => false))
+    val failed =
+      intercept[PmeException](TableSwap.putRight(made.table, isKilled = false, conf)((_, _) => false))
     assertEquals(failed.condition, Condition.Unsupported: Condition)
     assert(failed.getMessage.contains("has not ended"), failed.getMessage)
   }

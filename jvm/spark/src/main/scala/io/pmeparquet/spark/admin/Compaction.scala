@@ -249,7 +249,9 @@ private final class CompactionRun(
       case (_, Left(failure)) => throw failure.raised
       case (file, Right(found)) => file -> found
     }
-    val left = bucketed.map(file => LeftFile(file.path, "its name ends with a number, as those of files of buckets")) ++
+    val left = bucketed.map(file =>
+      LeftFile(file.path, "its name ends with a number, as those of files of buckets")
+    ) ++
       alike.collect { case (file, (Left(why), _)) => LeftFile(file.path, why) }
     val groups = alike
       .collect { case (file, (Right(traits), rows)) => (file, traits, rows) }
@@ -303,7 +305,9 @@ private final class CompactionRun(
         TableFiles.requireNoOtherMark(from, TableFiles.list(from, conf).marks, swap.mark, conf)
         written(merges.map(sealedAs(_, sealing)), scopes, swap)
       } catch { case failed: Throwable => throw ended(failed)(swap.end(conf)) }
-    val left = all.collect { case (merge, Left(why)) => merge.files.map(file => LeftFile(file.path, why)) }.flatten
+    val left = all.collect { case (merge, Left(why)) =>
+      merge.files.map(file => LeftFile(file.path, why))
+    }.flatten
     val done = all.collect { case (merge, Right(made)) => merge -> made }
     if (done.isEmpty) {
       swap.end(conf)

@@ -14,7 +14,14 @@ import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.Dataset
 
 import io.pmeparquet.spark.session.{FormatName, PmeSparkException}
-import io.pmeparquet.spark.snapshot.{ChosenFiles, CountsFiles, LeavesFilesOut, PartitionsRead, ScannedFiles, SealedIndex}
+import io.pmeparquet.spark.snapshot.{
+  ChosenFiles,
+  CountsFiles,
+  LeavesFilesOut,
+  PartitionsRead,
+  ScannedFiles,
+  SealedIndex
+}
 
 /**
  * How many files the scans of a query read, and which indexes spared it the others: `pme.query_stats`. ''Driver only.''

@@ -146,24 +146,24 @@ private final class RotationJob(
     }
 
   private def prepared(job: SealingJob, table: Path, path: Path): SealingJob = {
-      if (after.isDefined)
-        throw PmeErrors.sealedTable(
-          "a rotation to another KMS",
-          table.toString,
-          "Its snapshots are under keys of the KMS before. Rotate within one KMS, or copy the table " +
-            s"(${Audience.current.rekey}) and seal the copy."
-        )
-      // All files of a sealed table have the same keys.
-      val isPart = TableFiles.qualified(table.toString, conf) != TableFiles.qualified(path.toString, conf)
-      if (settings.masterKeys.isDefined && isPart)
-        throw PmeErrors.sealedTable(
-          "a rotation of a part of it to other master keys",
-          table.toString,
-          "Rotate the whole table."
-        )
-      job.prepareRotation(rotation.target)
-      job
-    }
+    if (after.isDefined)
+      throw PmeErrors.sealedTable(
+        "a rotation to another KMS",
+        table.toString,
+        "Its snapshots are under keys of the KMS before. Rotate within one KMS, or copy the table " +
+          s"(${Audience.current.rekey}) and seal the copy."
+      )
+    // All files of a sealed table have the same keys.
+    val isPart = TableFiles.qualified(table.toString, conf) != TableFiles.qualified(path.toString, conf)
+    if (settings.masterKeys.isDefined && isPart)
+      throw PmeErrors.sealedTable(
+        "a rotation of a part of it to other master keys",
+        table.toString,
+        "Rotate the whole table."
+      )
+    job.prepareRotation(rotation.target)
+    job
+  }
 
   private def aim = RotationMark.aim(
     settings.masterKeys,

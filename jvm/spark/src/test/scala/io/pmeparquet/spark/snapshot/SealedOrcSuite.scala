@@ -10,8 +10,8 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.pmeparquet.{BlockDigests, PmeException}
 import io.pmeparquet.spark.{AlteredFile, SealedSuite}
-import io.pmeparquet.spark.admin.migration.OrcMigration
 import io.pmeparquet.spark.admin.{Rotation, RotationSettings, TableCopies, Verification, WatchedKms}
+import io.pmeparquet.spark.admin.migration.OrcMigration
 import io.pmeparquet.spark.keys.HolderKms
 import io.pmeparquet.Condition.{BadOption, SnapshotMismatch, SnapshotNotAuthentic, Unsupported}
 
