@@ -226,7 +226,7 @@ private final class CompactionRun(
           from.toString,
           "completing or undoing its compaction",
           s"a version in $before decides which, and this run finds none there",
-          "Set snapshotLocation as the first run did. If the snapshots are gone, restore them, or copy the table as it is."
+          "Set snapshotLocation as the first run did, or restore the snapshots."
         )
     }
     isSealed(mark)
