@@ -4,12 +4,15 @@ import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.types.StructType
 
+import io.pmeparquet.orc.blocks.VerifiedFile
 import io.pmeparquet.orc.keys.{OrcKeyName, OrcScope}
 import io.pmeparquet.orc.tail.{OpenedOrc, OrcTail, OrcType}
 import io.pmeparquet.orc.AcidFiles
 import io.pmeparquet.orc.OrcAdmission
+import io.pmeparquet.parquet.file.FileSeal
 import io.pmeparquet.PmeErrors
 
 /**
@@ -30,21 +33,31 @@ private[migration] final case class OrcFacts(
  *
  * @param table the columns in the catalog, with CHAR and VARCHAR as types; none for a path
  * @param partitions names of the partition columns
+ * @param seal what snapshots say of the files
  */
 private[migration] final class OrcFileCheck(
     scope: OrcScope,
     table: Option[StructType],
     partitions: List[String],
-    caseSensitive: Boolean
+    caseSensitive: Boolean,
+    seal: Option[Broadcast[FileSeal]]
 ) extends Serializable {
   private val fit = table.map(new OrcTypeFit(_, caseSensitive))
 
   /** @throws io.pmeparquet.PmeException if the file cannot be migrated */
-  def of(file: OrcFile, conf: Configuration): OrcFacts =
-    OpenedOrc.using(new Path(file.path), file.length, conf) { opened =>
+  def of(file: OrcFile, conf: Configuration): OrcFacts = {
+    val path = new Path(file.path)
+    // What the file says of its keys decides those of the target.
+    val listed = seal.map(_.value).flatMap { one =>
+      one.requireLength(path, file.length)
+      one.blocks(path).map(new VerifiedFile(path, _, conf))
+    }
+    def open() = listed.fold(path.getFileSystem(conf).open(path))(_.open())
+    OpenedOrc.using(path, file.length, () => open()) { opened =>
       requireMigratable(opened, conf)
       facts(opened.tail, opened.bloomColumns)
     }
+  }
 
   private def requireMigratable(file: OpenedOrc, conf: Configuration): Unit = {
     val tail = file.tail

@@ -132,7 +132,13 @@ private[migration] final class OrcMigrationRun(
       throw PmeErrors.masksNotMigrated(s"${PmeOptions.OrcMasks.name} or deniedColumns")
     val columns = found.columns.map(FileRows.withChars)
     val check =
-      new OrcFileCheck(scope, columns, found.partitions.fieldNames.toList, sqlConf.caseSensitiveAnalysis)
+      new OrcFileCheck(
+        scope,
+        columns,
+        found.partitions.fieldNames.toList,
+        sqlConf.caseSensitiveAnalysis,
+        seal.broadcast(session)
+      )
     val step = Progress.step(session, "checking", found.files.size)
     step.begin()
     val looked = FileJob.each(session, readConf, found.files)((file, conf) =>
