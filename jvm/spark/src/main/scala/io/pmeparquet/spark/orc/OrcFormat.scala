@@ -137,10 +137,14 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
     val options = ResolvedOptions.spelled(parameters)
     val scope = scopeOf(session, options)
     // Before a rule can evaluate the read.
-    val seal = files.headOption.flatMap(file => SealState.ofFile(resolved(session, options), file.getPath))
+    def seal(opened: Seq[Path]) = SealState.ofFiles(resolved(session, options), opened)
     OrcSchema.infer(session, options, files, scope, seal) { (some, more) =>
       val own = options + (OrcConf.KEY_PROVIDER.getAttribute -> OrcProviders.kindOf(scope))
-      super.inferSchema(session, own ++ more, some)
+      // One by one: Spark merges schemas in tasks, however the option is spelled.
+      val alone = more.map { conf =>
+        own.filterNot(_._1.equalsIgnoreCase(OrcOptions.MERGE_SCHEMA)) ++ conf + (OrcOptions.MERGE_SCHEMA -> "false")
+      }
+      super.inferSchema(session, alone.getOrElse(own), some)
     }
   }
 
@@ -228,16 +232,16 @@ private object OrcFormat {
 private object OrcSchema {
 
   /**
-   * @param seal what a snapshot says of the files
-   * @param spark Spark's own inference, with more options
+   * @param sealOf what snapshots say of files
+   * @param spark Spark's own inference; with more options, of one file
    */
   def infer(
       session: SparkSession,
       options: Map[String, String],
       files: Seq[FileStatus],
       scope: OrcScope,
-      seal: Option[FileSeal]
-  )(spark: (Seq[FileStatus], Map[String, String]) => Option[StructType]): Option[StructType] = {
+      sealOf: Seq[Path] => Option[FileSeal]
+  )(spark: (Seq[FileStatus], Option[Map[String, String]]) => Option[StructType]): Option[StructType] = {
     val conf = SparkAccess.hadoopConf(session, options)
     OrcProviders.prepare(scope, conf)
     val sqlConf = SparkAccess.sqlConf(session)
@@ -246,12 +250,12 @@ private object OrcSchema {
     def withoutRefused(schema: StructType, tailOf: FileStatus => OrcTail) = scope.settings.masking
       .filter(_.leavesOutSome)
       .fold(schema)(this.withoutRefused(schema, opened, scope, tailOf, _, sqlConf.caseSensitiveAnalysis))
-    seal match {
+    sealOf(opened.map(_.getPath)) match {
       case Some(seal) => ofSealed(session, opened, seal, conf, withoutRefused)(spark)
       case None =>
         val tailOf = (file: FileStatus) => OpenedOrc.tailOf(file.getPath, file.getLen, conf)
         if (merges) checkAll(session, opened, conf) else opened.foreach(tailOf)
-        spark(opened, Map.empty).map(withoutRefused(_, tailOf))
+        spark(opened, None).map(withoutRefused(_, tailOf))
     }
   }
 
@@ -262,7 +266,7 @@ private object OrcSchema {
       seal: FileSeal,
       conf: Configuration,
       withoutRefused: (StructType, FileStatus => OrcTail) => StructType
-  )(spark: (Seq[FileStatus], Map[String, String]) => Option[StructType]): Option[StructType] = {
+  )(spark: (Seq[FileStatus], Option[Map[String, String]]) => Option[StructType]): Option[StructType] = {
     val known = files.map { file =>
       seal.requireLength(file.getPath, file.getLen)
       val digests = seal.blocks(file.getPath)
@@ -273,12 +277,12 @@ private object OrcSchema {
     }
     val own = new Configuration( /* loadDefaults= */ false)
     BlockFileSystem.prepare(own)
-    val options = own.asScala.map(entry => entry.getKey -> entry.getValue).toMap + ("mergeSchema" -> "false")
+    val options = own.asScala.map(entry => entry.getKey -> entry.getValue).toMap
     val schemas = files.flatMap { file =>
       tailOf(file)
-      known(file).fold(spark(Seq(file), options)) { one =>
+      known(file).fold(spark(Seq(file), Some(options))) { one =>
         val place = BlockFileSystem.reading(one)
-        try spark(Seq(place.path.getFileSystem(own).getFileStatus(place.path)), options)
+        try spark(Seq(place.path.getFileSystem(own).getFileStatus(place.path)), Some(options))
         finally place.close()
       }
     }

@@ -39,7 +39,7 @@ private[spark] object SchemaInference {
     val data = if (others.isEmpty) admitted(summaries, scope) else others
     val conf = this.conf(read)
     // Before a rule can evaluate the read.
-    val seal = data.headOption.flatMap(SealState.ofFile(read, _))
+    val seal = SealState.ofFiles(read, data)
     val looked =
       if (merge && data.size > 1) readOnExecutors(session, data, conf, scope, seal)
       else firstOf(data.iterator.map(file => file -> inferred(file, conf, scope, seal)))

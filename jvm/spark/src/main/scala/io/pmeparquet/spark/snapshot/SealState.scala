@@ -55,10 +55,11 @@ private[spark] object SealState {
   def of(tables: Seq[SealedTable]): SealState =
     if (tables.isEmpty) Unsealed else Sealed(tables, isWhole = false)
 
-  /** What the snapshot of a file's table states of its files; none if it has no snapshot. */
-  def ofFile(options: ResolvedOptions, file: Path): Option[FileSeal] = ofPath(options, file, isFile = true)
+  /** What the snapshots of some files' tables state of them; none if none of them has a snapshot. */
+  def ofFiles(options: ResolvedOptions, files: Seq[Path]): Option[FileSeal] =
+    files.headOption.flatMap(first => of(new SnapshotReads(options).tables(Seq(first), _ => true, files)).seal)
 
-  /** The same for a file or a directory. */
+  /** What the snapshot of a table states of its files, for a file or a directory; none if it has no snapshot. */
   def ofPath(options: ResolvedOptions, path: Path, isFile: Boolean): Option[FileSeal] =
     of(new SnapshotReads(options).tables(Seq(path), _ => isFile)).seal
 

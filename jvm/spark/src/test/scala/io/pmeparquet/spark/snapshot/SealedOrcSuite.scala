@@ -193,6 +193,26 @@ class SealedOrcSuite extends SealedSuite {
       refused(SnapshotMismatch)(load(path, scan + ("mergeSchema" -> merge), fresh).schema)
   }
 
+  test("a schema of files of several tables is of compared files of each") {
+    val paths = Seq("first", "second").map(name => directory.resolve(name).toString)
+    for ((path, at) <- paths.zipWithIndex) {
+      save(people(0).withColumnRenamed("grade", s"grade$at"), path, options = policy + ("orc.compress" -> "none"))
+      seal(path, signing, session = fresh)
+    }
+    def columns(spelled: String) = fresh.read
+      .format("pme-orc")
+      .options(reading + (spelled -> "true"))
+      .load(paths: _*)
+      .columns
+      .toSeq
+    val merged = Seq("id", "name", "grade0", "grade1")
+    for (spelled <- Seq("mergeSchema", "MERGESCHEMA")) assertEquals(columns(spelled), merged)
+    files(paths.last).foreach(AlteredFile.change(_) { bytes =>
+      new String(bytes, "ISO-8859-1").replace("grade1", "gredo1").getBytes("ISO-8859-1")
+    })
+    for (spelled <- Seq("mergeSchema", "MERGESCHEMA")) refused(SnapshotMismatch, paths.last)(columns(spelled))
+  }
+
   test("only a signature seals ORC files, and readers need its public key") {
     save(people(0))
     refused(BadOption, "signingKey")(seal(target, owner, session = fresh))

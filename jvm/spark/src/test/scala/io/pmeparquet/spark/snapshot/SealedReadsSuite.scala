@@ -26,6 +26,21 @@ class SealedReadsSuite extends SealedSuite {
   private def mismatch(path: String, words: String*)(reads: Options*): Unit =
     reads.foreach(read => refused(SnapshotMismatch, words: _*)(idsOf(path, read)))
 
+  test("a schema of files of several sealed tables is of compared files of each") {
+    val paths = Seq("first", "second").map(name => directory.resolve(name).toString)
+    paths.foreach(sealedTable(numbers(files = 1), _))
+    def columns = fresh.read
+      .format("pme-parquet")
+      .options(kms + ("mergeSchema" -> "true"))
+      .load(paths: _*)
+      .columns
+      .toSeq
+    assertEquals(columns, Seq("id"))
+    val other = plant(numbers(files = 1).withColumnRenamed("id", "other"), directory.resolve("third").toString)
+    AlteredFile.replace(files(paths.last).head, Files.readAllBytes(other.head))
+    refused(SnapshotMismatch, paths.last)(columns)
+  }
+
   test("each reader reads a sealed table, and misses a removed, an added and a replaced file") {
     val path = table()
     val (first, second) = both(path)
