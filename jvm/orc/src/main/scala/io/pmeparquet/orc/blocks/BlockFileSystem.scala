@@ -99,9 +99,9 @@ object BlockFileSystem {
 
   /** @param path by which the file can be opened until this is closed */
   final class Place private[BlockFileSystem] (val path: Path, id: String) extends Closeable {
-    override def close(): Unit = {
-      places.remove(id)
-      ()
+    override def close(): Unit = places.remove(id) match {
+      case Read(file) => file.close()
+      case _ => ()
     }
   }
 

@@ -1,6 +1,6 @@
 package io.pmeparquet.orc.blocks
 
-import java.io.EOFException
+import java.io.{Closeable, EOFException}
 import java.util.{LinkedHashMap, Map => JavaMap}
 
 import org.apache.hadoop.conf.Configuration
@@ -13,7 +13,7 @@ import io.pmeparquet.{BlockDigests, PmeErrors}
  * then served from memory, so nobody can change it between the comparison and its use. ''Executor only'', but for
  * schemas.
  */
-final class VerifiedFile(val path: Path, blocks: BlockDigests, conf: Configuration) {
+final class VerifiedFile(val path: Path, blocks: BlockDigests, conf: Configuration) extends Closeable {
   import VerifiedFile._
 
   def length: Long = blocks.length
@@ -55,12 +55,16 @@ final class VerifiedFile(val path: Path, blocks: BlockDigests, conf: Configurati
   private def mismatch(why: String) = PmeErrors.snapshotMismatch(path.toString, why)
 
   private def release(): Unit = synchronized {
-    readers -= 1
-    if (readers == 0) {
-      kept.clear()
-      stream.foreach(_.close())
-      stream = None
-    }
+    if (readers > 0) readers -= 1
+    if (readers == 0) close()
+  }
+
+  /** Forgets its blocks, and closes the file, also if a reader has left a stream open. It can be opened again. */
+  override def close(): Unit = synchronized {
+    readers = 0
+    kept.clear()
+    stream.foreach(_.close())
+    stream = None
   }
 
   /** One reader's place in the file. */

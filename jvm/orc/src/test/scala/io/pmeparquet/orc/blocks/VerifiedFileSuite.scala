@@ -2,12 +2,13 @@ package io.pmeparquet.orc.blocks
 
 import java.io.{ByteArrayInputStream, EOFException, IOException}
 import java.nio.file.{Files, Paths}
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.{Failure, Random, Success, Try}
 
 import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FSDataInputStream, Path, RawLocalFileSystem}
 import org.apache.orc.{InMemoryKeystore, OrcFile}
 
 import io.pmeparquet.{BlockDigests, PmeException, Sha256}
@@ -54,6 +55,21 @@ class VerifiedFileSuite extends FunSuite {
     val place = BlockFileSystem.reading(file)
     try use(place.path)
     finally place.close()
+  }
+
+  test("a place that is closed leaves no stream of the file open, though a reader does") {
+    val path = OrcFiles.put("left-open.orc", Array.tabulate[Byte](100)(_.toByte))
+    val own = new Configuration(conf)
+    own.set("fs.file.impl", classOf[CountingFileSystem].getName)
+    own.setBoolean("fs.file.impl.disable.cache", true)
+    val file = new VerifiedFile(path, blocksOf(OrcFiles.bytes(path)), own)
+    opened(file)(place => assertEquals(place.getFileSystem(conf).open(place).read(), 0))
+    assertEquals(CountingFileSystem.open.get, 0)
+    val again = file.open()
+    assertEquals(again.read(), 0)
+    assertEquals(CountingFileSystem.open.get, 1)
+    again.close()
+    assertEquals(CountingFileSystem.open.get, 0)
   }
 
   private def small(name: String) = {
@@ -192,4 +208,21 @@ class VerifiedFileSuite extends FunSuite {
       .close()
     assertEquals(writer.result().sha256.toSeq, Sha256.ofBytes(OrcFiles.bytes(path)).toSeq)
   }
+}
+
+/** Counts the streams that are open. */
+final class CountingFileSystem extends RawLocalFileSystem {
+  override def open(path: Path, bufferSize: Int): FSDataInputStream = {
+    CountingFileSystem.open.incrementAndGet()
+    new FSDataInputStream(super.open(path, bufferSize)) {
+      override def close(): Unit = {
+        CountingFileSystem.open.decrementAndGet()
+        super.close()
+      }
+    }
+  }
+}
+
+object CountingFileSystem {
+  val open = new AtomicInteger
 }
