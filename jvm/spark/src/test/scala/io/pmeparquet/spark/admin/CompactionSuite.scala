@@ -1,9 +1,10 @@
 package io.pmeparquet.spark.admin
 
-import java.nio.file.{Files, Paths}
+import java.nio.file.{Files, Paths, StandardCopyOption}
 
 import scala.collection.JavaConverters._
 
+import org.apache.commons.io.FileUtils
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.DataFrame
 
@@ -327,6 +328,24 @@ class CompactionSuite extends SealedSuite {
       val found = listed.map(new FileVerification(all, Sample()).of(_, conf, () => ()).opened)
       assertEquals(encrypted, found.map(one => one.modules + one.untaggedPages).sum)
     }
+
+  test("a sealed table whose key material beside files names another key is refused") {
+    (0 until 3).foreach(_ => add(people, keys + ("keyMaterial" -> "external")))
+    seal()
+    val copy = directory.resolve("copy")
+    FileUtils.copyDirectory(Paths.get(target).toFile, copy.toFile)
+    FileUtils.deleteDirectory(copy.resolve("_pme_snapshots").toFile)
+    val settings = RotationSettings(masterKeys = Some(Map("pay" -> "other")))
+    Rotation.reports(spark, copy.toString, kms, settings)
+    allFiles(copy.toString).filter(_.getFileName.toString.startsWith("_KEY_MATERIAL")).foreach { file =>
+      Files.copy(file, Paths.get(target).resolve(file.getFileName), StandardCopyOption.REPLACE_EXISTING)
+    }
+    allFiles().filter(_.getFileName.toString.startsWith("._KEY_MATERIAL")).foreach(Files.delete(_))
+    val before = files().toSet
+    refused(SnapshotMismatch, "other keys for salary")(compact())
+    assertEquals(files().toSet, before)
+    assert(!all().exists(_.contains("ompact")), all().toString)
+  }
 
   test("a sealed table with a file that nobody sealed is refused, and not changed") {
     sealedTable(numbers(files = 3), options = footer)

@@ -10,7 +10,7 @@ import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
-import io.pmeparquet.snapshot.manifest.{DataFormat, IndexEntry}
+import io.pmeparquet.snapshot.manifest.{DataFormat, IndexEntry, TablePolicy}
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
@@ -352,6 +352,7 @@ private[spark] final class SealingJob(
       snapshots.settings.indexKeys,
       writes
     )
+    if (ownMark.isDefined) previous.foreach(requireKeys(_, contents.policy))
     val summaries = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
     val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
     val sealer = snapshots.sealer(contents.policy.footerKey, base.version, mayChangeKey, contents.format)
@@ -382,6 +383,23 @@ private[spark] final class SealingJob(
       version.key,
       version.manifest.table
     )
+  }
+
+  /**
+   * Requires that files which keep their keys name those of the version before: key material beside a file is in no digest,
+   * and who can open a column's key could wrap it with another master key.
+   */
+  private def requireKeys(before: TableSnapshot, now: TablePolicy): Unit = {
+    val old = before.version.manifest.policy
+    val known = old.columns.toMap
+    val others = now.columns.collect {
+      case (column, key) if !known.get(column).contains(key) => column.mkString(".")
+    }
+    if (now.footerKey != old.footerKey || others.nonEmpty)
+      throw PmeErrors.snapshotMismatch(
+        table.toString,
+        s"its files name other keys for ${(others :+ "footers").head} than version ${before.version.number}"
+      )
   }
 
   private def contentOf(index: IndexEntry): IndexContent =
