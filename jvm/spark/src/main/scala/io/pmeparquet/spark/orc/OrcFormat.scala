@@ -142,7 +142,9 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
       val own = options + (OrcConf.KEY_PROVIDER.getAttribute -> OrcProviders.kindOf(scope))
       // One by one: Spark merges schemas in tasks, however the option is spelled.
       val alone = more.map { conf =>
-        own.filterNot(_._1.equalsIgnoreCase(OrcOptions.MERGE_SCHEMA)) ++ conf + (OrcOptions.MERGE_SCHEMA -> "false")
+        own.filterNot(
+          _._1.equalsIgnoreCase(OrcOptions.MERGE_SCHEMA)
+        ) ++ conf + (OrcOptions.MERGE_SCHEMA -> "false")
       }
       super.inferSchema(session, alone.getOrElse(own), some)
     }

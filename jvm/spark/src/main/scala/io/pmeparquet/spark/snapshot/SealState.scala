@@ -57,7 +57,9 @@ private[spark] object SealState {
 
   /** What the snapshots of some files' tables state of them; none if none of them has a snapshot. */
   def ofFiles(options: ResolvedOptions, files: Seq[Path]): Option[FileSeal] =
-    files.headOption.flatMap(first => of(new SnapshotReads(options).tables(Seq(first), _ => true, files)).seal)
+    files.headOption.flatMap(first =>
+      of(new SnapshotReads(options).tables(Seq(first), _ => true, files)).seal
+    )
 
   /** What the snapshot of a table states of its files, for a file or a directory; none if it has no snapshot. */
   def ofPath(options: ResolvedOptions, path: Path, isFile: Boolean): Option[FileSeal] =

@@ -196,7 +196,11 @@ class SealedOrcSuite extends SealedSuite {
   test("a schema of files of several tables is of compared files of each") {
     val paths = Seq("first", "second").map(name => directory.resolve(name).toString)
     for ((path, at) <- paths.zipWithIndex) {
-      save(people(0).withColumnRenamed("grade", s"grade$at"), path, options = policy + ("orc.compress" -> "none"))
+      save(
+        people(0).withColumnRenamed("grade", s"grade$at"),
+        path,
+        options = policy + ("orc.compress" -> "none")
+      )
       seal(path, signing, session = fresh)
     }
     def columns(spelled: String) = fresh.read

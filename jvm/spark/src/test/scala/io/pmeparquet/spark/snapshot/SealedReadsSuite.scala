@@ -36,7 +36,8 @@ class SealedReadsSuite extends SealedSuite {
       .columns
       .toSeq
     assertEquals(columns, Seq("id"))
-    val other = plant(numbers(files = 1).withColumnRenamed("id", "other"), directory.resolve("third").toString)
+    val other =
+      plant(numbers(files = 1).withColumnRenamed("id", "other"), directory.resolve("third").toString)
     AlteredFile.replace(files(paths.last).head, Files.readAllBytes(other.head))
     refused(SnapshotMismatch, paths.last)(columns)
   }

@@ -28,7 +28,10 @@ class OrcFileCheckSuite extends SealedSuite {
     def look(seals: SealState) =
       new OrcFileCheck(scope, None, Nil, caseSensitive = false, seals.broadcast(spark))
         .of(file, SparkAccess.hadoopConf(spark, Map.empty))
-    assertEquals(look(seals).encrypted.map { case (name, key) => name -> key.text }, List(List("name") -> "pii@0"))
+    assertEquals(
+      look(seals).encrypted.map { case (name, key) => name -> key.text },
+      List(List("name") -> "pii@0")
+    )
     // A byte of the data, which a look at the end of the file does not need.
     AlteredFile.flip(local, 10)
     look(SealState.Unsealed)
