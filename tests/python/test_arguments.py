@@ -39,7 +39,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "rotate": lambda spark, path, kms: pme.rotate(spark, path, kms=kms, new_kms=kms),
     "migrate_orc": lambda spark, path, kms: pme.migrate_orc(spark, path, path, ENC, kms),
     "recover": lambda spark, path, kms: pme.recover(spark, path, path, ENC, kms, lost="rows"),
-    "compact": lambda spark, path, kms: pme.compact(spark, path, kms),
+    "compact": pme.compact,
     "rekey": lambda spark, path, kms: pme.rekey(spark, path, path, ENC, kms),
     "encrypt": lambda spark, path, kms: pme.encrypt(spark, path, path, ENC, kms),
     "decrypt": lambda spark, path, kms: pme.decrypt(spark, path, path, kms, write_plaintext=True),
