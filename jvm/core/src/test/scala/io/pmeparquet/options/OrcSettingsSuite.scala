@@ -71,7 +71,7 @@ class OrcSettingsSuite extends FunSuite {
       "doubleWrapping" -> "false",
       "kekBits" -> "256",
       "reader" -> "pages",
-      "snapshot" -> "require",
+      "deniedFiles" -> "skip",
       "xskipperStore" -> "/x"
     )
     for (option <- parquets) {

@@ -1,5 +1,7 @@
 package io.pmeparquet.snapshot
 
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.parquet.file.FileSeal
@@ -49,6 +51,22 @@ class SealedFilesSuite extends TableSuite {
     refused(Mismatch, "not in the list")(orc.blocks(new Path("/t/b.parquet")))
     refused(Mismatch, "ORC", "Parquet")(require(key = None, by = orc))
     refused(Mismatch, "ORC", "Parquet")(seal().blocks(new Path("/t/day=1/a.parquet")))
+  }
+
+  test("executors compare as the driver does") {
+    def crossed(sealing: FileSeal): FileSeal = {
+      val bytes = new ByteArrayOutputStream
+      val out = new ObjectOutputStream(bytes)
+      out.writeObject(sealing)
+      out.close()
+      new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[FileSeal]
+    }
+    require(by = crossed(seal()))
+    refused(Mismatch, "another footer")(require(footer = digest("other"), by = crossed(seal())))
+    val blocks = Some(BlockDigests(1, digest("block")))
+    val orc = crossed(seal(footerKey = None, DataFormat.Orc, listed.copy(blocks = blocks)))
+    assert(orc.blocks(new Path("/t/day=1/a.parquet")).exists(_.digests.sameElements(digest("block"))))
+    refused(Mismatch, "ORC", "Parquet")(require(key = None, by = orc))
   }
 
   test("a file elsewhere is refused") {

@@ -54,7 +54,9 @@ class PublicApiSuite extends FunSuite {
         names.filter(one => !one.contains("=>") || one.startsWith("target =>")).map(_.takeWhile(_ != ' '))
       val arguments = needed.toSeq.map(name => NamedArgumentExpression(name, Literal(name)))
       val columns = builder(arguments).output.map { column =>
-        s"  ${column.name}: ${column.dataType.sql.toLowerCase}${if (column.nullable) "" else " not null"}"
+        // Later Sparks say it of fields, too.
+        val of = column.dataType.sql.toLowerCase.replace(" not null", "")
+        s"  ${column.name}: $of${if (column.nullable) "" else " not null"}"
       }
       val call = info.getUsage.takeWhile(_ != ')') + ")"
       (call +: columns).mkString("\n")

@@ -7,7 +7,8 @@ package io.pmeparquet.snapshot.manifest
  * @param formatVersion of a manifest that lists such files
  * @param field that a manifest has for it; none in the first version, which knows one format only
  */
-sealed abstract class DataFormat(val name: String, val formatVersion: Int, val field: Option[String]) {
+sealed abstract class DataFormat(val name: String, val formatVersion: Int, val field: Option[String])
+    extends Serializable {
 
   /** Whether nothing in a file authenticates its content, so that a list states digests of all blocks. */
   def needsBlocks: Boolean = this == DataFormat.Orc

@@ -8,6 +8,7 @@ import io.pmeparquet.snapshot.xskipper.JavaValue.{Instance, Primitive, Text}
 
 /** The kinds of summaries that stores have as Java objects: Bloom filters, and in old stores the others. */
 private[pmeparquet] sealed abstract class SerializedKind(val kind: String, val name: String)
+    extends Serializable
 
 private[pmeparquet] object SerializedKind {
   case object Bloom extends SerializedKind("bloomfilter", "BloomFilterMetaData")

@@ -90,7 +90,7 @@ private[pmeparquet] object StoreShape {
   final case class Row(id: String, partition: Seq[Option[Array[Byte]]], summaries: Seq[ColumnSummary])
 
   /** @param name Xskipper's */
-  sealed abstract class Kind(val name: String)
+  sealed abstract class Kind(val name: String) extends Serializable
   case object MinMax extends Kind("minmax")
   case object ValueList extends Kind("valuelist")
 

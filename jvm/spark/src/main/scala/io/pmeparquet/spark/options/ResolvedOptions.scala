@@ -9,7 +9,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference}
-import io.pmeparquet.columns.{ColumnKeys, FilePlace}
+import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyNames}
 import io.pmeparquet.keys.{Kms, KmsSettings, KmsUse}
 import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
@@ -247,10 +247,11 @@ private[pmeparquet] final class ResolvedOptions private (
     Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey).exists(values.find(_).isDefined)
 
   /** Whether names of keys depend on partitions. */
-  def hasKeyTemplates: Boolean =
-    Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey)
-      .flatMap(values.text(_))
-      .exists(_.contains('{')) && writeSettings.files.keyColumns.nonEmpty
+  def hasKeyTemplates: Boolean = {
+    val names = Seq(PmeOptions.FooterKey, PmeOptions.UniformKey).flatMap(values.text(_)) ++
+      columnKeys.toSeq.flatMap(_.entries.map(_.masterKeyId))
+    KeyNames(names.toSet).columns.nonEmpty
+  }
 
   def columnKeys: Option[ColumnKeys] = values.text(PmeOptions.ColumnKeys).map(ColumnKeys.parse(_))
 

@@ -31,6 +31,12 @@ private[spark] final class SnapshotResolver(options: ResolvedOptions) {
   private lazy val verifyKey: Option[PublicKey] =
     options.secret(PmeOptions.VerifyKey).map(VerifyKey.ofPem(PmeOptions.VerifyKey.name, _))
 
+  /** @throws io.pmeparquet.PmeException if verifyKey leads to no public key */
+  def requireVerifyKey(): Unit = {
+    verifyKey
+    ()
+  }
+
   def directory(table: Path): SnapshotDirectory = new SnapshotDirectory(table, settings.location, conf)
 
   /** The snapshots of a table, for a read. */

@@ -84,8 +84,9 @@ private[spark] final class SnapshotReads(resolved: ResolvedOptions) {
 
   /** For paths whose tables have no snapshots: none is required, and this session has seen none. */
   private def requireNone(candidates: Seq[Seq[SnapshotDirectory]]): Unit = {
-    // This asks for no key: a read of ORC may have options that a read of Parquet, as parts are, would not accept.
+    // This asks for no key of the KMS: a read of ORC may have options that a read of Parquet, as parts are, would not accept.
     snapshots.settings.requiredBy.foreach { option =>
+      snapshots.requireVerifyKey()
       candidates.headOption.foreach(none => throw PmeErrors.noSnapshot(none.head.table.toString, option))
     }
     candidates.flatten.distinct.foreach(remembered.seen.requireNone)
