@@ -76,6 +76,13 @@ object LocalWrap {
     }
   }
 
+  /** How long the wrapped key is, in bits; none for text of another kind, such as what a KMS wraps itself. */
+  def bitsOf(wrapped: String): Option[Int] =
+    try {
+      val bytes = Base64.getDecoder.decode(wrapped).length - NonceBytes - TagBytes
+      AesKey.AllowedBits.find(_ == bytes * java.lang.Byte.SIZE)
+    } catch { case _: IllegalArgumentException => None }
+
   def aadOf(masterKeyId: String): Array[Byte] = masterKeyId.getBytes(UTF_8)
 
   private def decode(wrapped: String, where: String): Array[Byte] = {

@@ -9,7 +9,6 @@ import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataInputStream, Path, RawLocalFileSystem}
 import org.apache.orc.{CompressionKind, EncryptionAlgorithm, InMemoryKeystore, OrcFile}
-import org.apache.orc.impl.KeyProvider
 
 import io.pmeparquet.{BlockDigests, PmeException, Secret}
 import io.pmeparquet.columns.{ColumnKeys, UnlistedColumns}
@@ -62,17 +61,6 @@ class OrcRekeySuite extends FunSuite {
     val made = new OrcRekey(from, keys, settings, check, () => ()).write(source, conf, staged, to, listed)
     assertEquals(made.bytes, length(staged))
     staged
-  }
-
-  private def cells(path: Path, keys: KeyProvider): Seq[String] = {
-    val reader = OrcFile.createReader(path, OrcFile.readerOptions(conf).setKeyProvider(keys))
-    try {
-      val rows = reader.rows()
-      val batch = reader.getSchema.createRowBatch(100)
-      val found = Seq.newBuilder[String]
-      while (rows.nextBatch(batch)) found += batch.toString
-      found.result()
-    } finally reader.close()
   }
 
   private val nobody = new InMemoryKeystore(new Random(3))

@@ -69,17 +69,8 @@ class OrcRotationSuite extends FunSuite {
   ): Path = write(name, options(null, compression = compression).setKeyProvider(provider), seed = seed)
 
   /** All rows as ORC's own reader shows them to whoever may use some master keys. */
-  private def cells(path: Path, masters: String*): Seq[String] = {
-    val reader =
-      OrcFile.createReader(path, OrcFile.readerOptions(conf).setKeyProvider(new Wrapping(masters.toSet)))
-    try {
-      val rows = reader.rows()
-      val batch = reader.getSchema.createRowBatch(100)
-      val found = Seq.newBuilder[String]
-      while (rows.nextBatch(batch)) found += batch.toString
-      found.result()
-    } finally reader.close()
-  }
+  private def cells(path: Path, masters: String*): Seq[String] =
+    OrcFiles.cells(path, new Wrapping(masters.toSet))
 
   private def text(path: Path) = new String(bytes(path), ISO_8859_1)
   private def condition(run: => Any) = intercept[PmeException](run).getCondition()

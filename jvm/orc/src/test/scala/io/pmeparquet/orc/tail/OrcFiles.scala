@@ -81,6 +81,18 @@ object OrcFiles {
   def reader(path: Path, keys: KeyProvider): Reader =
     OrcFile.createReader(path, OrcFile.readerOptions(conf).setKeyProvider(keys))
 
+  /** All rows, as batches of text. */
+  def cells(path: Path, keys: KeyProvider): Seq[String] = {
+    val reader = OrcFiles.reader(path, keys)
+    try {
+      val rows = reader.rows()
+      val batch = reader.getSchema.createRowBatch(100)
+      val found = Seq.newBuilder[String]
+      while (rows.nextBatch(batch)) found += batch.toString
+      found.result()
+    } finally reader.close()
+  }
+
   def length(path: Path): Long = Files.size(local(path))
 
   def bytes(path: Path): Array[Byte] = Files.readAllBytes(local(path))

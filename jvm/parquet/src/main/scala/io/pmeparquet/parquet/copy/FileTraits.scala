@@ -1,7 +1,7 @@
 package io.pmeparquet.parquet.copy
 
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.{Arrays, Base64}
+import java.util.Arrays
 
 import scala.collection.JavaConverters._
 
@@ -11,10 +11,9 @@ import org.apache.parquet.hadoop.metadata.CompressionCodecName._
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
 
 import io.pmeparquet.{AesKey, PmeErrors}
-import io.pmeparquet.cipher.ModuleFrame
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, LeafColumn, NamePattern, UnlistedColumns}
 import io.pmeparquet.columns.ColumnProtection
-import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
+import io.pmeparquet.material.{KeyMetadata, LocalWrap}
 import io.pmeparquet.options.{AadPrefix, EncryptionAlgorithm, FileSettings}
 import io.pmeparquet.parquet.bytes.FileTail
 import io.pmeparquet.parquet.chunk.Chunk
@@ -179,17 +178,12 @@ private final class FileProtection(
         val material = keys.materialOf(metadata, if (ofFooter) None else Some("column"))
         val kek = material.flatMap(_.kek)
         val external = wrapped.isInstanceOf[KeyMetadata.External]
-        Wrapping(direct = false, external, kek.isDefined, kek.fold(MostBits)(bitsOf), kms)
+        // What a KMS wraps does not show its length; then the new key is not shorter.
+        val bits = kek.flatMap(kek => LocalWrap.bitsOf(kek.wrapped)).getOrElse(MostBits)
+        Wrapping(direct = false, external, kek.isDefined, bits, kms)
     }
 
   private val MostBits = AesKey.AllowedBits.max
-
-  /** What a KMS wraps does not show its length; then the new key is not shorter. */
-  private def bitsOf(kek: KeyMaterial.Kek): Int =
-    try {
-      val bytes = Base64.getDecoder.decode(kek.wrapped).length - ModuleFrame.NonceBytes - ModuleFrame.TagBytes
-      AesKey.AllowedBits.find(_ == bytes * java.lang.Byte.SIZE).getOrElse(MostBits)
-    } catch { case _: IllegalArgumentException => MostBits }
 
   private def hasOwnKey(chunk: ColumnChunk) =
     chunk.isSetCrypto_metadata && chunk.getCrypto_metadata.isSetENCRYPTION_WITH_COLUMN_KEY

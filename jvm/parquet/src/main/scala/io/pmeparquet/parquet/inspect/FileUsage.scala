@@ -1,13 +1,10 @@
 package io.pmeparquet.parquet.inspect
 
-import java.util.Base64
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.FileMetaData
 
-import io.pmeparquet.{AesKey, Condition, PmeException}
-import io.pmeparquet.cipher.ModuleFrame
-import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
+import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.material.{KeyMaterial, KeyMetadata, LocalWrap}
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, ReadCounters}
 import io.pmeparquet.parquet.file.OpenFiles
 import io.pmeparquet.parquet.inspect.FoundProtection.NamedChunk
@@ -157,24 +154,14 @@ object KeyUse {
       version = versionOf(material.wrappedKey.wrapped),
       wrapping = Some(if (material.kek.isDefined) "double" else "single"),
       material = Some(if (isExternal) FileRotation.External else FileRotation.Internal),
-      dataKeyBits = bitsOf(material.wrappedDek),
-      kekBits = material.kek.flatMap(kek => bitsOf(kek.wrapped))
+      dataKeyBits = LocalWrap.bitsOf(material.wrappedDek),
+      kekBits = material.kek.flatMap(kek => LocalWrap.bitsOf(kek.wrapped))
     )
 
   private def versionOf(wrapped: String): Option[Int] = wrapped match {
     case VaultVersion(number) => Some(number.toInt)
     case _ => None
   }
-
-  /**
-   * The length of a key that `KeyToolkit.encryptKeyLocally` wrapped: base64 of nonce, key and tag. What a KMS wraps itself
-   * does not reveal it.
-   */
-  private def bitsOf(wrapped: String): Option[Int] =
-    try {
-      val bytes = Base64.getDecoder.decode(wrapped).length - ModuleFrame.NonceBytes - ModuleFrame.TagBytes
-      AesKey.AllowedBits.find(_ == bytes * java.lang.Byte.SIZE)
-    } catch { case _: IllegalArgumentException => None }
 }
 
 /**

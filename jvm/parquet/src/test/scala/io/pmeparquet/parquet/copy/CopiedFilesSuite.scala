@@ -20,6 +20,8 @@ import io.pmeparquet.PmeException
 
 /** What storage alters while a copy is written, and what a source may hold, is noticed before the copy appears. */
 class CopiedFilesSuite extends WrittenFilesSuite {
+  import BendingFileSystem.bending
+
   private val use = kms("f", "g", "n")
   private val keys = Seq("footerKey" -> "f", "columnKeys" -> "n: name")
   private val allowing = "plaintextFiles" -> "allow"
@@ -47,15 +49,6 @@ class CopiedFilesSuite extends WrittenFilesSuite {
   ): Path = {
     val ofRead = options.filter(_._1 == "algorithm")
     copied(from, file, Some(writer(use, root, options: _*)), reader(use, ofRead: _*), toConf)
-  }
-
-  /** A disk that alters one byte of each Parquet file on its way there. */
-  private def bending(at: Int): Configuration = {
-    val bending = new Configuration(false)
-    bending.set("fs.file.impl", classOf[BendingFileSystem].getName)
-    bending.set("fs.file.impl.disable.cache", "true")
-    bending.setInt(BendingFileSystem.At, at)
-    bending
   }
 
   private val InFirstPage = 120
@@ -183,10 +176,11 @@ class CopiedFilesSuite extends WrittenFilesSuite {
 
 /** A local disk without checksums that bends the byte at one place of each Parquet file; none where it is negative. */
 private[copy] class BendingFileSystem extends RawLocalFileSystem {
+  import BendingFileSystem.At
 
   private def bent(path: Path, out: FSDataOutputStream): FSDataOutputStream =
     if (path.getName.endsWith(".parquet") && !out.getWrappedStream.isInstanceOf[Bending])
-      new FSDataOutputStream(new Bending(out, getConf.getInt(BendingFileSystem.At, -1)), null)
+      new FSDataOutputStream(new Bending(out, getConf.getInt(At, -1)), null)
     else out
 
   override def create(
@@ -211,7 +205,16 @@ private[copy] class BendingFileSystem extends RawLocalFileSystem {
 }
 
 private object BendingFileSystem {
-  val At = "bending.at"
+  private val At = "bending.at"
+
+  /** A disk that alters one byte of each Parquet file on its way there. */
+  def bending(at: Int): Configuration = {
+    val bending = new Configuration(false)
+    bending.set("fs.file.impl", classOf[BendingFileSystem].getName)
+    bending.set("fs.file.impl.disable.cache", "true")
+    bending.setInt(At, at)
+    bending
+  }
 }
 
 private final class Bending(out: OutputStream, at: Int) extends OutputStream {

@@ -15,6 +15,8 @@ import io.pmeparquet.PmeException
 
 /** What storage alters while a merged file is written is noticed before it is used, and so is a source that changes. */
 class MergedFilesSuite extends WrittenFilesSuite {
+  import BendingFileSystem.bending
+
   private val use = kms("f", "n")
   private val ways: Seq[(String, Seq[(String, String)])] = Seq(
     "GCM" -> Seq("uniformKey" -> "f"),
@@ -26,14 +28,6 @@ class MergedFilesSuite extends WrittenFilesSuite {
     ),
     "plaintext" -> Nil
   )
-
-  private def bending(at: Int): Configuration = {
-    val bending = new Configuration(false)
-    bending.set("fs.file.impl", classOf[BendingFileSystem].getName)
-    bending.set("fs.file.impl.disable.cache", "true")
-    bending.setInt(BendingFileSystem.At, at)
-    bending
-  }
 
   private def merged(
       root: LocalPath,
