@@ -83,6 +83,11 @@ def session_settings(scratch: Path) -> dict[str, str]:
         "spark.sql.extensions": EXTENSION,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # What Spark would keep, and describe, for a user interface that nobody looks at.
+        "spark.sql.ui.explainMode": "simple",
+        "spark.ui.retainedJobs": "100000",
+        "spark.ui.retainedStages": "100000",
+        "spark.sql.ui.retainedExecutions": "100000",
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": DRIVER_OPTIONS,
         "spark.executor.extraJavaOptions": JAVA_OPTIONS,

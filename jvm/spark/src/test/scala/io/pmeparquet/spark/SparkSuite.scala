@@ -64,6 +64,8 @@ abstract class SparkSuite extends FunSuite with Refusals {
     made = Some(Files.createTempDirectory(SparkSuite.scratch, "test"))
     session = Some(SparkSuite.shared.newSession())
     SparkSession.setActiveSession(spark)
+    // Otherwise Spark looks for it in the stack, of each RDD.
+    spark.sparkContext.setCallSite(context.test.name)
   }
 
   override def afterEach(context: AfterEach): Unit = {
@@ -180,6 +182,11 @@ object SparkSuite {
       .appName("pme-parquet suites")
       .config("spark.sql.extensions", classOf[PmeExtensions].getName)
       .config("spark.ui.enabled", "false")
+      // For a user interface that nobody looks at, Spark describes each plan, and clears what is old.
+      .config("spark.sql.ui.explainMode", "simple")
+      .config("spark.ui.retainedJobs", "100000")
+      .config("spark.ui.retainedStages", "100000")
+      .config("spark.sql.ui.retainedExecutions", "100000")
       .config("spark.driver.host", "127.0.0.1")
       .config("spark.driver.bindAddress", "127.0.0.1")
       .config("spark.sql.shuffle.partitions", "2")

@@ -37,7 +37,8 @@ class KeystoreSigningSuite extends FunSuite {
   private def generate(file: Path, alias: String, kind: String*): Unit = {
     val keytool = Paths.get(System.getProperty("java.home"), "bin", "keytool").toString
     val entry = Seq("-genkeypair", "-alias", alias, "-dname", s"CN=$alias") ++ kind
-    val store = Seq("-keystore", file.toString, "-storetype", "PKCS12", "-storepass", password.mkString)
+    val store = Seq("-keystore", file.toString, "-storetype", "PKCS12", "-storepass", password.mkString) :+
+      "-J-XX:TieredStopAtLevel=1"
     (keytool +: (entry ++ store)).!!(ProcessLogger(_ => ()))
     ()
   }

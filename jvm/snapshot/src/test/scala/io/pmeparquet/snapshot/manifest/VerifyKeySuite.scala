@@ -48,7 +48,8 @@ class VerifyKeySuite extends FunSuite {
     val store = directory.resolve("k.p12")
     def keytool(arguments: Seq[String]): String = {
       val program = Paths.get(System.getProperty("java.home"), "bin", "keytool").toString
-      val common = Seq("-alias", "k", "-keystore", store.toString, "-storepass", "password")
+      val common =
+        Seq("-alias", "k", "-keystore", store.toString, "-storepass", "password", "-J-XX:TieredStopAtLevel=1")
       (program +: (arguments ++ common)).!!(ProcessLogger(_ => ()))
     }
     try {

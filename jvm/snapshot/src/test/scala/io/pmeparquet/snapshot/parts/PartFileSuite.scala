@@ -8,6 +8,7 @@ import io.pmeparquet.snapshot.TableSuite.Damaged
 import io.pmeparquet.BlockDigests
 
 class PartFileSuite extends TableSuite {
+  private val isWhole = sys.env.contains("PME_TEST_ALL")
   private val files = Vector(
     file("a.parquet"),
     file("day=1/b ü%2F.parquet")
@@ -62,10 +63,12 @@ class PartFileSuite extends TableSuite {
 
   table.test("a list cut at any of many places is damaged") { root =>
     val bytes = encrypted(root, files)
-    val places = (0 until 64) ++ (64 until bytes.length by 97) ++ (bytes.length - 64 until bytes.length)
+    val places =
+      (0 until 64) ++ (64 until bytes.length by (if (isWhole) 97
+                                                 else 991)) ++ (bytes.length - 64 until bytes.length)
     places.foreach(length => refused(Damaged, "p: ")(read(root, bytes.take(length), "footer")))
     val plaintext = PartFile.write(files, DataFormat.Parquet, None)
-    plaintext.indices.by(7).foreach { length =>
+    plaintext.indices.by(if (isWhole) 7 else 61).foreach { length =>
       refused(Damaged, "p: ")(PartFile.read(plaintext.take(length), DataFormat.Parquet, None, "p"))
     }
   }
