@@ -38,7 +38,9 @@ val warnings = Seq("-deprecation", "-feature", "-unchecked", "-Xlint:_", "-Xfata
  * it for each.
  */
 val testedElsewhere =
-  if (sys.env.contains("PME_TEST_ALL")) Nil else Seq(scalafmtCheckAll := {}, Test / test := {})
+  // Two modules that format one file at once can leave it empty.
+  Seq(scalafmtAll := {}) ++
+    (if (sys.env.contains("PME_TEST_ALL")) Nil else Seq(scalafmtCheckAll := {}, Test / test := {}))
 
 /**
  * For suites that end before the optimizing compiler would pay, and whose keystores need not resist who guesses passwords.
@@ -291,10 +293,11 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       // ten per cent of their time went to collecting it.
       Test / javaOptions ++= openedToSpark ++
         Seq("-Xms2g", "-Xmx2g", "-Xmn1g", "-XX:MetaspaceSize=400m", "-XX:ReservedCodeCacheSize=240m"),
-      // The tests of most suites take turns between two Sparks (SparkSuite). Both interpret small expressions: in the
-      // minutes of these tests, to compile them takes longer than to run them. Python's tests on the newest one compile.
+      // The tests of most suites take turns between two Sparks (SparkSuite). The oldest one interprets small expressions:
+      // in the minutes of these tests, to compile them takes longer than to run them. Spark 4.3 cannot interpret variants.
       Test / javaOptions ++= sys.env.get("PME_TEST_TURNS").toSeq.flatMap { _ =>
-        Seq(s"-Dpme.test.turn=${if (line == spark35) 1 else 0}", "-Dspark.sql.codegen.factoryMode=NO_CODEGEN")
+        if (line == spark35) Seq("-Dpme.test.turn=1", "-Dspark.sql.codegen.factoryMode=NO_CODEGEN")
+        else Seq("-Dpme.test.turn=0")
       },
       Test / javaOptions ++= testedSpark(line).toSeq.flatMap(ofArchive),
       Test / fullClasspath := {

@@ -85,6 +85,7 @@ def session_settings(scratch: Path) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # What Spark would keep, and describe, for a user interface that nobody looks at.
         "spark.sql.ui.explainMode": "simple",
+        "spark.ui.liveUpdate.period": "-1",
         "spark.ui.retainedJobs": "100000",
         "spark.ui.retainedStages": "100000",
         "spark.sql.ui.retainedExecutions": "100000",

@@ -18,12 +18,12 @@ import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 import org.apache.spark.sql.{DataFrame, Row}
 
-import io.pmeparquet.spark.{EachSpark, SparkSuite}
 import io.pmeparquet.spark.admin.seal.{IndexRequests, Sealing}
+import io.pmeparquet.spark.SparkSuite
 import io.pmeparquet.testkit.TestKms
 
 /** Attacks on recovery. */
-class RecoveryAttackSuite extends SparkSuite with EachSpark {
+class RecoveryAttackSuite extends SparkSuite {
   private def whole: String = directory.resolve("whole").toString
   private val pages = Map(
     "parquet.page.row.count.limit" -> "5",
