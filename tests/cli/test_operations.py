@@ -57,7 +57,7 @@ COMPACTED = Compacted(
     put_right=False,
     sealed=SEALED,
 )
-COLUMN = PlannedColumn("name", "name", "string", "pii", "column key", "name")
+COLUMN = PlannedColumn("name", "name", "string", "pii", "column key", "name", bloom_filter=False)
 FILES = PlannedFiles("encrypted", "f", "aws", "AES_GCM_V1", "envelope", 128, 128, "internal", None, True, "footerKey")  # noqa: FBT003
 PLAN = Plan((COLUMN,), (), (), FILES, ())
 

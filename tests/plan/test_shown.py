@@ -105,6 +105,6 @@ def test_names_cannot_control_a_terminal_and_the_dict_is_json_without_a_secret(
     document = json.dumps(plan.to_dict())
     assert sorted(json.loads(document)) == ["columns", "exposed", "files", "refusals", "unmatched"]
     column = {"path": HOSTILE, "name": f"`{HOSTILE}`", "type": "bigint", "key": HOSTILE, "by": "column key"}
-    assert plan.to_dict()["columns"] == (column | {"pattern": "*"},)
+    assert plan.to_dict()["columns"] == (column | {"pattern": "*", "bloom_filter": False},)
     for text in (document, *shown.values()):
         assert_no_secret(text, (secret,))

@@ -37,6 +37,8 @@ class PlannedColumn:
         by: why it has this key or none. `plaintext`: no key names it. `partition column`: its values become directory
             names. `refused`: the write would fail because of it.
         pattern: the pattern of `column_keys` that matches it.
+        bloom_filter: whether row groups have a Bloom filter of it, under its key, unless a dictionary of all its values
+            serves as one.
     """
 
     path: str
@@ -45,6 +47,7 @@ class PlannedColumn:
     key: str | None
     by: By
     pattern: str | None
+    bloom_filter: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +160,14 @@ def _of_column(column: PlannedColumn) -> tuple[str, ...]:
 
 def _because(column: PlannedColumn) -> str:
     if column.by == "column key":
-        return f"column key, by '{column.pattern}'"
-    return {
-        "plaintext": "plaintext: no key names it",
-        "partition column": "partition column: its values are readable in directory names",
-        "refused": "refused, see below",
-    }.get(column.by, column.by)
+        reason = f"column key, by '{column.pattern}'"
+    else:
+        reason = {
+            "plaintext": "plaintext: no key names it",
+            "partition column": "partition column: its values are readable in directory names",
+            "refused": "refused, see below",
+        }.get(column.by, column.by)
+    return f"{reason}; with a Bloom filter" if column.bloom_filter else reason
 
 
 def _lines(

@@ -4,6 +4,7 @@ import scala.collection.JavaConverters._
 
 import com.fasterxml.jackson.databind.{ObjectMapper, PropertyNamingStrategies}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
+import org.apache.parquet.hadoop.ParquetOutputFormat
 import org.apache.parquet.schema.MessageType
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.PartitioningUtils
@@ -55,6 +56,7 @@ final case class WritePlan(
  * @param key the id of its master key
  * @param by what decides its protection: a value of [[PlannedColumn]]
  * @param pattern the pattern in `columnKeys` that gives it its key
+ * @param bloomFilter whether row groups have a Bloom filter of it, unless a dictionary of all its values serves as one
  */
 final case class PlannedColumn(
     path: String,
@@ -62,7 +64,8 @@ final case class PlannedColumn(
     `type`: String,
     key: Option[String],
     by: String,
-    pattern: Option[String]
+    pattern: Option[String],
+    bloomFilter: Boolean
 )
 
 object PlannedColumn {
@@ -142,10 +145,11 @@ object WritePlan {
 private[admin] final class WritePlanning(session: SparkSession, options: Map[String, String]) {
   private val sqlConf = SparkAccess.sqlConf(session)
   private val resolved = ResolvedOptions.ofFrame(session, options)
+  private lazy val hadoop = SparkAccess.hadoopConf(session, options)
 
   def of(schema: StructType, partitionBy: Seq[String]): WritePlan = {
     checkAsSpark(schema, partitionBy)
-    WriteRules.check(SparkAccess.hadoopConf(session, options))
+    WriteRules.check(hadoop)
     val settings = resolved.writeSettings
     val files = settings.files
     val data = StructType(schema.filterNot(field => partitionBy.exists(sqlConf.resolver(_, field.name))))
@@ -202,15 +206,24 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
       case None => (None, PlannedColumn.Refused)
     }
     val leaf = column.leaf
+    val path = leaf.path.mkString(".")
     PlannedColumn(
-      leaf.path.mkString("."),
+      path,
       leaf.display,
       typeAt(data, leaf.sparkPath).catalogString,
       key,
       by,
-      column.by.headOption.map(_.pattern.text)
+      column.by.headOption.map(_.pattern.text),
+      hasFilter(path)
     )
   }
+
+  /** As parquet-java reads its settings: whoever says how many values to expect asks for a filter, too. */
+  private def hasFilter(path: String): Boolean =
+    hadoop.get(s"${ParquetOutputFormat.BLOOM_FILTER_EXPECTED_NDV}#$path") != null || hadoop.getBoolean(
+      s"${ParquetOutputFormat.BLOOM_FILTER_ENABLED}#$path",
+      ParquetOutputFormat.getBloomFilterEnabled(hadoop)
+    )
 
   private lazy val keyOfRest =
     if (resolved.uniformKey.isDefined) PlannedColumn.UniformKey else PlannedColumn.FooterKey
@@ -224,7 +237,8 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
       field.dataType.catalogString,
       None,
       PlannedColumn.Partition,
-      None
+      None,
+      bloomFilter = false
     )
   }
 

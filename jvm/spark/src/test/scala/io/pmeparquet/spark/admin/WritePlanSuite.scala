@@ -42,14 +42,21 @@ class WritePlanSuite extends PairSuite {
       (column.path, by, column.key)
     }
 
-  /** The same from the readable footer of the first file. */
-  private def written(): Seq[(String, String, Option[String])] = {
+  /** The readable footer of the first file. */
+  private def footerOfFirst(): FileMetaData = {
     val content = Files.readAllBytes(files().head)
     val length = ByteBuffer.wrap(content).order(LITTLE_ENDIAN).getInt(content.length - 8)
     val in = new ByteArrayInputStream(content, content.length - 8 - length, length)
-    val metadata: FileMetaData = Util.readFileMetaData(in)
+    Util.readFileMetaData(in)
+  }
+
+  private def chunks() = footerOfFirst().getRow_groups.get(0).getColumns.asScala.toList
+
+  /** The same from the readable footer of the first file. */
+  private def written(): Seq[(String, String, Option[String])] = {
+    val metadata = footerOfFirst()
     def key(of: Array[Byte]) = new ObjectMapper().readTree(new String(of, UTF_8)).get("masterKeyID").asText
-    metadata.getRow_groups.get(0).getColumns.asScala.toList.map { chunk =>
+    chunks().map { chunk =>
       Option(chunk.getCrypto_metadata) match {
         case None => (path(chunk.getMeta_data.getPath_in_schema), PlannedColumn.Plaintext, None)
         case Some(found) if found.isSetENCRYPTION_WITH_COLUMN_KEY =>
@@ -462,6 +469,34 @@ class WritePlanSuite extends PairSuite {
       default.copy(aadPrefix = Some("t"), storeAadPrefix = false)
     )
     assertEquals(files("kms" -> "aws", "kms.aws.region" -> "eu-west-1").kms, "aws")
+  }
+
+  test("the columns that get a Bloom filter are those that the write gives one") {
+    val frame = spark
+      .range(100)
+      .selectExpr("id", "concat('t', id) AS t", "id > 5 AS b", "named_struct('x', id * 2) AS s")
+      .coalesce(1)
+    val readable = signed ++ Map(
+      "columnKeys" -> "pii: id",
+      "unlistedColumns" -> "plaintext",
+      "parquet.enable.dictionary" -> "false"
+    )
+    val enabled = "parquet.bloom.filter.enabled"
+    val cases = Seq(
+      Map.empty[String, String] -> Nil,
+      Map(enabled -> "true") -> Seq("id", "t", "b", "s.x"),
+      Map(s"$enabled#t" -> "true") -> Seq("t"),
+      Map(enabled -> "true", s"$enabled#t" -> "false") -> Seq("id", "b", "s.x"),
+      Map("parquet.bloom.filter.expected.ndv#s.x" -> "100") -> Seq("s.x"),
+      Map(s"$enabled#S.X" -> "true") -> Nil
+    )
+    for ((asked, expected) <- cases) {
+      save(frame, readable ++ asked)
+      val made = chunks().map(_.getMeta_data).filter(chunk => chunk != null && chunk.isSetBloom_filter_offset)
+      assertEquals(made.map(chunk => path(chunk.getPath_in_schema)), expected, asked)
+      val named = planOf(frame, readable ++ asked).columns.filter(_.bloomFilter).map(_.path)
+      assertEquals(named, expected, asked)
+    }
   }
 
   test("what anybody can read is listed") {
