@@ -288,7 +288,9 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       // Scaladoc does not see what Spark opens to its own packages only, as Java does, and 2.12's knows no records.
       Compile / doc / sources := (Compile / doc / sources).value
         .filterNot(file => Set("KeyRpc.java", "KmsLogin.java")(file.getName)),
-      Compile / doc / dependencyClasspath ++= (Compile / products).value.map(Attributed.blank),
+      // Layers have libraries that the connector has not, such as a codec's. Its own come first.
+      Compile / doc / dependencyClasspath ++= (Compile / products).value.map(Attributed.blank) ++
+        layers.map(_ / Compile / dependencyClasspath).join.value.flatten,
       // One session serves all suites of a run. Most of what they make is short-lived: in a small young generation, five to
       // ten per cent of their time went to collecting it.
       Test / javaOptions ++= openedToSpark ++
