@@ -20,6 +20,7 @@ from tests.support.session import (
     PASSWORD_VARIABLE,
     QUICK,
     SPARK_VERSION,
+    WITHOUT_UI,
     builder,
     kms_settings,
     session_settings,
@@ -73,7 +74,7 @@ def pytest_sessionfinish() -> None:
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Return the session that all tests share."""
     set_secrets()
-    session = builder(session_settings(tmp_path_factory.mktemp("spark"))).getOrCreate()
+    session = builder(session_settings(tmp_path_factory.mktemp("spark")) | WITHOUT_UI).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     without_processes(session)
     yield session

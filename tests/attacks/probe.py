@@ -34,7 +34,7 @@ NOT_AUTHENTIC, DAMAGED, UNSUPPORTED = "PME_NOT_AUTHENTIC", "PME_DAMAGED_FILE", "
 SLOW_SECONDS = 60.0
 
 # `make test-all` reads every altered file, other runs every second one of the first, and of the others a sample by
-# chance: some alterations come in turns, and a step could meet the same one each time. Suites of jvm/parquet read more.
+# chance: some alterations come in turns, and a step could meet the same one each time.
 EVERY_ATTACK = needs.ALL
 FIRST, SAMPLE = 8, 12
 THREADS = 4

@@ -41,6 +41,7 @@ PLACES: list[tuple[Bombs, FileKind]] = [
 ]
 
 
+@pytest.mark.rows(2)
 @pytest.mark.parametrize("kind", [ENCRYPTED, READABLE, *ARROW], ids=str)
 def test_a_bomb_is_refused(probe: Probe, file_of: FileOf, kind: FileKind) -> None:
     for made, of in PLACES:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from tests.support.source import Conf
+
 HOSTILE = "k\x1b[2J\u202e<script>[red]"
 
 
@@ -28,14 +30,15 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.newest
-def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
+def test_as_text(spark: SparkSession, conf: Conf, enc: pme.Encryption) -> None:
     tried = replace(
         enc,
         column_keys={"pii": ["ssn", "address"], "pay": ["salry"]},
         unlisted_columns="plaintext",
         aad_prefix="{table}",
     )
-    plan = pme.plan(people(spark).drop("tags", "scores"), tried, partition_by="country")
+    with conf({"parquet.bloom.filter.enabled#ssn": "true"}):
+        plan = pme.plan(people(spark).drop("tags", "scores"), tried, partition_by="country")
     refusal = "[PME_UNKNOWN_COLUMN] option columnKeys: 'salry' matches no column, so it would protect nothing. "
     refusal += "The columns are: id, name, ssn, salary, address.street, address.zip."
     readable = "readable by anyone with access to the files"
@@ -53,7 +56,7 @@ def test_as_text(spark: SparkSession, enc: pme.Encryption) -> None:
         "  column          type           key  reason",
         "  id              bigint              plaintext: no key names it",
         "  name            string              plaintext: no key names it",
-        "  ssn             string         pii  column key, by 'ssn'",
+        "  ssn             string         pii  column key, by 'ssn'; with a Bloom filter",
         "  salary          decimal(10,2)       plaintext: no key names it",
         "  address.street  string         pii  column key, by 'address'",
         "  address.zip     int            pii  column key, by 'address'",

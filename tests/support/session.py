@@ -33,6 +33,9 @@ COMPILED = bool(os.environ.get("PME_TEST_ALL"))
 INTERPRETED_EXPRESSIONS = {"spark.sql.codegen.factoryMode": "FALLBACK" if COMPILED else "NO_CODEGEN"}
 INTERPRETED = {"spark.sql.codegen.wholeStage": str(COMPILED).lower(), **INTERPRETED_EXPRESSIONS}
 
+# Spark notes each task, and describes each plan, for a user interface: the shared session has none.
+WITHOUT_UI = {"spark.sql.ui.explainMode": "simple", "spark.ui.liveUpdate.period": "-1"}
+
 PASSWORD_VARIABLE = "PME_TEST_PASSWORD"
 PASSWORD = "correct-horse-3c1f"
 # A keystore derives keys from its password, which is slow on purpose, and thousands of queries open one.
@@ -83,12 +86,6 @@ def session_settings(scratch: Path) -> dict[str, str]:
         "spark.sql.extensions": EXTENSION,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # What Spark would keep, and describe, for a user interface that nobody looks at.
-        "spark.sql.ui.explainMode": "simple",
-        "spark.ui.liveUpdate.period": "-1",
-        "spark.ui.retainedJobs": "100000",
-        "spark.ui.retainedStages": "100000",
-        "spark.sql.ui.retainedExecutions": "100000",
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": DRIVER_OPTIONS,
         "spark.executor.extraJavaOptions": JAVA_OPTIONS,

@@ -37,8 +37,8 @@ class PlannedColumn:
         by: why it has this key or none. `plaintext`: no key names it. `partition column`: its values become directory
             names. `refused`: the write would fail because of it.
         pattern: the pattern of `column_keys` that matches it.
-        bloom_filter: whether row groups have a Bloom filter of it, under its key, unless a dictionary of all its values
-            serves as one.
+        bloom_filter: whether row groups have a Bloom filter of it, under its key if it has one, unless a dictionary of
+            all its values serves as one.
     """
 
     path: str

@@ -182,12 +182,9 @@ object SparkSuite {
       .appName("pme-parquet suites")
       .config("spark.sql.extensions", classOf[PmeExtensions].getName)
       .config("spark.ui.enabled", "false")
-      // For a user interface that nobody looks at, Spark describes each plan, notes each task, and clears what is old.
+      // For a user interface that nobody looks at, Spark describes each plan, and notes each task.
       .config("spark.sql.ui.explainMode", "simple")
       .config("spark.ui.liveUpdate.period", "-1")
-      .config("spark.ui.retainedJobs", "100000")
-      .config("spark.ui.retainedStages", "100000")
-      .config("spark.sql.ui.retainedExecutions", "100000")
       .config("spark.driver.host", "127.0.0.1")
       .config("spark.driver.bindAddress", "127.0.0.1")
       .config("spark.sql.shuffle.partitions", "2")

@@ -206,24 +206,29 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
       case None => (None, PlannedColumn.Refused)
     }
     val leaf = column.leaf
-    val path = leaf.path.mkString(".")
     PlannedColumn(
-      path,
+      leaf.path.mkString("."),
       leaf.display,
       typeAt(data, leaf.sparkPath).catalogString,
       key,
       by,
       column.by.headOption.map(_.pattern.text),
-      hasFilter(path)
+      hasFilter(leaf.path)
     )
   }
 
-  /** As parquet-java reads its settings: whoever says how many values to expect asks for a filter, too. */
-  private def hasFilter(path: String): Boolean =
-    hadoop.get(s"${ParquetOutputFormat.BLOOM_FILTER_EXPECTED_NDV}#$path") != null || hadoop.getBoolean(
-      s"${ParquetOutputFormat.BLOOM_FILTER_ENABLED}#$path",
-      ParquetOutputFormat.getBloomFilterEnabled(hadoop)
-    )
+  /**
+   * As parquet-java reads its settings: whoever says how many values to expect asks for a filter, too, and a setting of
+   * one column never means a name with a dot in it.
+   */
+  private def hasFilter(path: Seq[String]): Boolean = {
+    val enabled = s"${ParquetOutputFormat.BLOOM_FILTER_ENABLED}#${path.mkString(".")}"
+    val expected = s"${ParquetOutputFormat.BLOOM_FILTER_EXPECTED_NDV}#${path.mkString(".")}"
+    val isNamed = !path.exists(_.contains('.'))
+    if (isNamed && hadoop.get(expected) != null) true
+    else if (isNamed && hadoop.get(enabled) != null) hadoop.getBoolean(enabled, false)
+    else ParquetOutputFormat.getBloomFilterEnabled(hadoop)
+  }
 
   private lazy val keyOfRest =
     if (resolved.uniformKey.isDefined) PlannedColumn.UniformKey else PlannedColumn.FooterKey

@@ -474,7 +474,13 @@ class WritePlanSuite extends PairSuite {
   test("the columns that get a Bloom filter are those that the write gives one") {
     val frame = spark
       .range(100)
-      .selectExpr("id", "concat('t', id) AS t", "id > 5 AS b", "named_struct('x', id * 2) AS s")
+      .selectExpr(
+        "id",
+        "concat('t', id) AS t",
+        "id > 5 AS b",
+        "named_struct('x', id * 2) AS s",
+        "id AS `a.b`"
+      )
       .coalesce(1)
     val readable = signed ++ Map(
       "columnKeys" -> "pii: id",
@@ -484,11 +490,11 @@ class WritePlanSuite extends PairSuite {
     val enabled = "parquet.bloom.filter.enabled"
     val cases = Seq(
       Map.empty[String, String] -> Nil,
-      Map(enabled -> "true") -> Seq("id", "t", "b", "s.x"),
+      Map(enabled -> "true") -> Seq("id", "t", "b", "s.x", "a.b"),
       Map(s"$enabled#t" -> "true") -> Seq("t"),
-      Map(enabled -> "true", s"$enabled#t" -> "false") -> Seq("id", "b", "s.x"),
+      Map(enabled -> "true", s"$enabled#t" -> "false") -> Seq("id", "b", "s.x", "a.b"),
       Map("parquet.bloom.filter.expected.ndv#s.x" -> "100") -> Seq("s.x"),
-      Map(s"$enabled#S.X" -> "true") -> Nil
+      Map(s"$enabled#S.X" -> "true", s"$enabled#a.b" -> "true", s"$enabled#t" -> "yes") -> Nil
     )
     for ((asked, expected) <- cases) {
       save(frame, readable ++ asked)

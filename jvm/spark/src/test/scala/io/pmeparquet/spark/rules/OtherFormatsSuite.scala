@@ -7,12 +7,12 @@ import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.options.TellingOptions
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{EachSpark, SparkSuite}
 import io.pmeparquet.testkit.TestKms
 import io.pmeparquet.Condition.BadOption
 
 /** Options of ours for another format: a write is refused before anything is deleted, a read warns. */
-class OtherFormatsSuite extends SparkSuite {
+class OtherFormatsSuite extends SparkSuite with EachSpark {
   private val options = kms + ("footerKey" -> "footer")
   private val clause = options.map { case (name, value) => s"'$name' '$value'" }.mkString(", ")
 

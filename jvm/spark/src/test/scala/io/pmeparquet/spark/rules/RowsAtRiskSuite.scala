@@ -5,11 +5,11 @@ import java.nio.file.{Files, Paths}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.streaming.{DataStreamWriter, Trigger}
 
-import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.spark.{EachSpark, SparkSuite}
 import io.pmeparquet.Condition.Unsupported
 
 /** What Spark allows and what loses or hides rows: each is refused before a file changes. */
-class RowsAtRiskSuite extends SparkSuite {
+class RowsAtRiskSuite extends SparkSuite with EachSpark {
   private val formats =
     Map("pme-parquet" -> Map("uniformKey" -> "footer"), "pme-orc" -> Map("columnKeys" -> "pii: id"))
 

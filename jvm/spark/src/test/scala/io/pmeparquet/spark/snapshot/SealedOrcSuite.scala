@@ -144,7 +144,7 @@ class SealedOrcSuite extends SealedSuite {
     val file = files().head
     val length = Files.size(file)
     assert(length > 3 * BlockDigests.BlockBytes, length)
-    for ((scan, set) <- ways) {
+    for ((scan, set) <- everyScan) {
       val session = fresh
       set.foreach { case (name, value) => session.conf.set(name, value) }
       def read = load(target, scan, session).selectExpr("sum(id + grade)", "max(name)").collect()

@@ -127,7 +127,7 @@ class SealedReadsSuite extends SealedSuite {
     for (
       (scan, turn) <- scans.zipWithIndex; ((paths, more), at) <- patterns.zipWithIndex;
       (needed, asked) <- Seq(options(), required, options("minSnapshot" -> "1")).zipWithIndex
-      if isWhole || (at + asked) % 6 == 3 * turn
+      if isWhole || (at + asked) % 3 == turn
     ) refused(SnapshotMismatch, "is missing")(read(paths, more ++ scan ++ needed))
   }
 
