@@ -159,14 +159,12 @@ def _of_column(column: PlannedColumn) -> tuple[str, ...]:
 
 
 def _because(column: PlannedColumn) -> str:
-    if column.by == "column key":
-        reason = f"column key, by '{column.pattern}'"
-    else:
-        reason = {
-            "plaintext": "plaintext: no key names it",
-            "partition column": "partition column: its values are readable in directory names",
-            "refused": "refused, see below",
-        }.get(column.by, column.by)
+    reason = {
+        "column key": f"column key, by '{column.pattern}'",
+        "plaintext": "plaintext: no key names it",
+        "partition column": "partition column: its values are readable in directory names",
+        "refused": "refused, see below",
+    }.get(column.by, column.by)
     return f"{reason}; with a Bloom filter" if column.bloom_filter else reason
 
 

@@ -11,12 +11,11 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataInputStream, Path, RawLocalFileSystem}
 import org.apache.orc.{InMemoryKeystore, OrcFile}
 
-import io.pmeparquet.{BlockDigests, PmeException, Sha256}
+import io.pmeparquet.{BlockDigests, PmeException, SampledSuite, Sha256}
 import io.pmeparquet.orc.tail.OrcFiles
 
 /** ORC's own reader and writer over files whose blocks are compared. */
-class VerifiedFileSuite extends FunSuite {
-  private val isWhole = sys.env.contains("PME_TEST_ALL")
+class VerifiedFileSuite extends FunSuite with SampledSuite {
   private val conf = {
     val made = new Configuration(OrcFiles.conf)
     BlockFileSystem.prepare(made)

@@ -17,10 +17,10 @@ import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.io.ColumnIOFactory
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
+import io.pmeparquet.{PmeException, SampledSuite}
 import io.pmeparquet.parquet.{PmeCryptoFactory, WrittenFilesSuite}
 import io.pmeparquet.parquet.scope.ReadScope
 import io.pmeparquet.parquet.verify.{FileVerification, Sample}
-import io.pmeparquet.PmeException
 
 /**
  * What came back of a file.
@@ -36,12 +36,11 @@ private final case class Back(
 )
 
 /** What comes back of a damaged file: only what its writer wrote, in its rows, and all that the report does not name. */
-class FileRecoverySuite extends WrittenFilesSuite {
+class FileRecoverySuite extends WrittenFilesSuite with SampledSuite {
 
   /** A busy machine is no failure. */
   override def munitTimeout: Duration = Duration(10, "min")
 
-  private val isWhole = sys.env.contains("PME_TEST_ALL")
   private val use = kms("f", "n", "l")
   private val keys = Seq("footerKey" -> "f", "columnKeys" -> "n: name; l: tags.list.element, pairs")
 

@@ -23,15 +23,14 @@ import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.parquet.io.ColumnIOFactory
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
+import io.pmeparquet.{PmeException, SampledSuite}
 import io.pmeparquet.parquet.{PmeCryptoFactory, WrittenFilesSuite}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.copy.FileRewrite
 import io.pmeparquet.parquet.scope.ReadScope
-import io.pmeparquet.PmeException
 
 /** Attacks on recovery. */
-class RecoveryAttackSuite extends WrittenFilesSuite {
-  private val isWhole = sys.env.contains("PME_TEST_ALL")
+class RecoveryAttackSuite extends WrittenFilesSuite with SampledSuite {
   private val use = kms("f", "n", "l")
   private val keys = Seq("footerKey" -> "f", "columnKeys" -> "n: name")
   private val allowing = "plaintextFiles" -> "allow"

@@ -6,10 +6,10 @@ import java.util.UUID
 import munit.FunSuite
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.{Condition, PmeException, SampledSuite}
 
 /** New files take the place of old ones as a whole, or readers fail; a run that was killed is undone or completed. */
-class TableSwapSuite extends FunSuite {
+class TableSwapSuite extends FunSuite with SampledSuite {
   private val conf = MemoryStore.conf("s3a")
   private val old = Seq(
     "day=1/a.parquet",
@@ -19,7 +19,6 @@ class TableSwapSuite extends FunSuite {
     "day=2/d.parquet"
   )
   private val others = Set("day=1/z.parquet", "day=3/e.parquet")
-  private val isWhole = sys.env.contains("PME_TEST_ALL")
 
   private final class Made {
     val name: String = UUID.randomUUID().toString

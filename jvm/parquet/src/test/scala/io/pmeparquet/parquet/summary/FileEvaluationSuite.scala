@@ -9,12 +9,11 @@ import org.apache.parquet.filter2.predicate.{FilterApi, FilterPredicate, Logical
 import org.apache.parquet.io.api.Binary
 import RandomPredicates._
 
+import io.pmeparquet.{PmeException, SampledSuite}
 import io.pmeparquet.parquet.schema.{Comparison, PredicateColumns}
-import io.pmeparquet.PmeException
 
 /** What the evaluation proves of random small files, against brute force. */
-class FileEvaluationSuite extends FunSuite {
-  private val isWhole = sys.env.contains("PME_TEST_ALL")
+class FileEvaluationSuite extends FunSuite with SampledSuite {
   private val Files = if (isWhole) 400 else 200
   private val Trees = if (isWhole) 20000 else 5000
   private val list = SummaryKind.ValueList(64)

@@ -2,13 +2,12 @@ package io.pmeparquet.snapshot.parts
 
 import java.nio.file.{Files, Path => LocalPath}
 
+import io.pmeparquet.{BlockDigests, SampledSuite}
 import io.pmeparquet.snapshot.manifest.DataFormat
 import io.pmeparquet.snapshot.TableSuite
 import io.pmeparquet.snapshot.TableSuite.Damaged
-import io.pmeparquet.BlockDigests
 
-class PartFileSuite extends TableSuite {
-  private val isWhole = sys.env.contains("PME_TEST_ALL")
+class PartFileSuite extends TableSuite with SampledSuite {
   private val files = Vector(
     file("a.parquet"),
     file("day=1/b ü%2F.parquet")
@@ -63,9 +62,8 @@ class PartFileSuite extends TableSuite {
 
   table.test("a list cut at any of many places is damaged") { root =>
     val bytes = encrypted(root, files)
-    val places =
-      (0 until 64) ++ (64 until bytes.length by (if (isWhole) 97
-                                                 else 991)) ++ (bytes.length - 64 until bytes.length)
+    val step = if (isWhole) 97 else 991
+    val places = (0 until 64) ++ (64 until bytes.length by step) ++ (bytes.length - 64 until bytes.length)
     places.foreach(length => refused(Damaged, "p: ")(read(root, bytes.take(length), "footer")))
     val plaintext = PartFile.write(files, DataFormat.Parquet, None)
     plaintext.indices.by(if (isWhole) 7 else 61).foreach { length =>
