@@ -66,10 +66,8 @@ private[spark] object Conditions {
     case limit: WindowGroupLimit => limit.partitionSpec ++ limit.orderSpec
     // Spark drops late rows.
     case watermark: EventTimeWatermark => Seq(watermark.eventTime)
-    // `ofExpressions` finds these.
-    case _: Generate | _: BaseEvalPythonUDTF => Nil
-    case merge: MergeRows =>
-      merge.expressions.flatMap(_.collect { case one: MergeRows.Instruction => one.condition })
+    // `ofExpressions` finds these. Spark refuses a MERGE whose conditions are not deterministic.
+    case _: Generate | _: BaseEvalPythonUDTF | _: MergeRows => Nil
     // The sort order decides which rows come first.
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail => ordersBelow(node)
     case _ if keepsRows(node) => Nil
