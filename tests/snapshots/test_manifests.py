@@ -204,6 +204,7 @@ def test_an_unknown_field_is_refused_at_every_level() -> None:
         {"formatVersion": 0},
         {"formatVersion": True},
         {"formatVersion": "1"},
+        {"formatVersion": []},
         {"previous": ""},
         {"previous": "AB" * 32},
         {"previous": 1},
@@ -317,8 +318,8 @@ def test_a_bent_byte_never_causes_another_error() -> None:
 
 
 def test_a_newer_format_is_not_called_damaged() -> None:
-    with pytest.raises(OtherFormatError, match="format 3"):
-        version_of(manifest(content(formatVersion=3, news=True)))
+    with pytest.raises(OtherFormatError, match="format 4"):
+        version_of(manifest(content(formatVersion=4, news=True)))
 
 
 def test_version_2_is_of_orc_files_and_says_so() -> None:
@@ -345,3 +346,29 @@ def test_a_manifest_as_long_as_allowed_is_read(tmp_path: Path) -> None:
     found = pme.snapshots(tmp_path)
     assert (len(found), found.problems) == (1, ())
     assert len(str(found)) < 10_000
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_version_3_has_the_last_number_of_each_series_of_writes(file_format: str) -> None:
+    writes = {'a "b"': 0, "daily": 2**63 - 1}
+    found = version_of(manifest(content(formatVersion=3, fileFormat=file_format, writes=writes)))
+    assert (found.file_format, found.writes) == (file_format, writes)
+
+
+@pytest.mark.parametrize("wrong", [{}, [], None, {"a": -1}, {"a": "1"}, {"a": 1.5}, {"a": True}, {"a": 2**63}], ids=str)
+def test_numbers_of_writes_of_another_form_are_refused(wrong: Any) -> None:
+    with pytest.raises(MalformedError, match="writes"):
+        version_of(manifest(content(formatVersion=3, fileFormat="orc", writes=wrong)))
+
+
+def test_each_version_of_the_format_has_its_own_fields() -> None:
+    writes = {"writes": {"a": 1}}
+    wrong: list[dict[str, Any]] = [
+        writes,
+        writes | {"formatVersion": 2, "fileFormat": "orc"},
+        writes | {"formatVersion": 3},
+        {"formatVersion": 3, "fileFormat": "orc"},
+    ]
+    for changed in wrong:
+        with pytest.raises(MalformedError, match=r"fileFormat|writes"):
+            version_of(manifest(content(**changed)))

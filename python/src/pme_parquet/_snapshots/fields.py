@@ -61,6 +61,14 @@ class Fields:
             raise self._wrong(name, f"a whole number from {least} to {MAX_NUMBER}")
         return value
 
+    def number_map(self, name: str) -> dict[str, int]:
+        """An object with at least one field, whose values are whole numbers."""
+        value = self._values[name]
+        if not isinstance(value, dict) or not value or not all(map(_is_text, value)):
+            raise self._wrong(name, "an object of numbers")
+        fields = Fields(value, f"its '{name}'", frozenset(value))
+        return {key: fields.number(key) for key in value}
+
     def object(self, name: str, names: frozenset[str]) -> Fields:
         """An object with exactly these fields."""
         return Fields(self._values[name], f"its '{name}'", names)

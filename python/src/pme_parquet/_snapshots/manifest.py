@@ -24,8 +24,8 @@ MAX_BYTES = 16 * 1024 * 1024
 # Of the seal with its line feeds.
 MAX_SEAL_BYTES = 64 * 1024
 FORMAT = "pme-parquet snapshot"
-# The format of data files in each version of the format of manifests.
-_FILE_FORMATS = {1: "parquet", 2: "orc"}
+# The formats that data files may have in each version of the format of manifests.
+_FILE_FORMATS = {1: ("parquet",), 2: ("orc",), 3: ("parquet", "orc")}
 HMAC = "HMAC-SHA256"
 # The length of a seal's value: a DER signature of P-256 has at most 72 bytes, and two numbers of at least one.
 _SEAL_BYTES = {"Ed25519": range(64, 65), "SHA256withECDSA": range(8, 73), HMAC: range(32, 33)}
@@ -57,6 +57,8 @@ _CONTENT = frozenset(
         "indexes",
     }
 )
+# What a version of the format has besides.
+_MORE = {2: frozenset({"fileFormat"}), 3: frozenset({"fileFormat", "writes"})}
 _POLICY = frozenset({"footerKey", "columns"})
 _COLUMN = frozenset({"column", "key"})
 _FILE = frozenset({"name", "length", "sha256"})
@@ -124,7 +126,8 @@ def version_of(manifest: bytes) -> SnapshotVersion:
         table=fields.text("table", _UUID),
         writer=fields.text("writer"),
         parts=parts,
-        file_format=_FILE_FORMATS[fields.number("formatVersion")],
+        file_format=_file_format(fields),
+        writes=_writes(fields),
     )
 
 
@@ -144,11 +147,21 @@ def _content(value: object) -> Fields:
     number = value.get("formatVersion")
     if isinstance(number, int) and number > max(_FILE_FORMATS):
         raise OtherFormatError(number)
-    fields = Fields(value, "its content", _CONTENT if number == 1 else _CONTENT | {"fileFormat"})
-    file_format = _FILE_FORMATS[fields.number("formatVersion", least=1)]
-    if file_format != "parquet":
-        fields.text("fileFormat", file_format)
+    more = _MORE.get(number, frozenset()) if isinstance(number, int) else frozenset()
+    fields = Fields(value, "its content", _CONTENT | more)
+    fields.number("formatVersion", least=1)
+    _file_format(fields)
     return fields
+
+
+def _file_format(fields: Fields) -> str:
+    number = fields.number("formatVersion")
+    formats = _FILE_FORMATS[number]
+    return fields.text("fileFormat", "|".join(formats)) if number in _MORE else formats[0]
+
+
+def _writes(fields: Fields) -> dict[str, int]:
+    return fields.number_map("writes") if "writes" in _MORE.get(fields.number("formatVersion"), ()) else {}
 
 
 def _policy(fields: Fields) -> SnapshotPolicy:

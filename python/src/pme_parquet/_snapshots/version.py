@@ -113,6 +113,7 @@ class SnapshotVersion:
         writer: the program that sealed it.
         parts: the files that list the data files.
         file_format: of the data files: `parquet` or `orc`.
+        writes: the number of the last write of each series (option `writeSeries`).
     """
 
     version: int
@@ -133,3 +134,4 @@ class SnapshotVersion:
     writer: str
     parts: tuple[SnapshotPart, ...]
     file_format: str = "parquet"
+    writes: dict[str, int] = attribute(default_factory=dict)

@@ -47,6 +47,21 @@ private[options] trait SnapshotOptions {
       "footer's master key wraps makes an HMAC, which stops only those who cannot use that master key.",
     "One signature of the KMS for each version."
   )
+  val WriteSeries = OptionSpec(
+    "writeSeries",
+    Write,
+    "Name of a series of writes to a sealed table, as a job or a stream makes them, with `writeNumber`. Each version of the " +
+      "table states the number of the last write of each series. A write whose number the newest version states does " +
+      "nothing; one with a smaller number fails. So a scheduler may repeat a write whose outcome it does not know.",
+    "Names and numbers of series are readable in the manifests."
+  )
+  val WriteNumber = OptionSpec(
+    "writeNumber",
+    Write,
+    "Number of this write in its `writeSeries`: a whole number from 0 to 2<sup>63</sup> − 1 that grows from write to write, " +
+      "such as 20261130 for a day, or the id of a stream's batch.",
+    OptionSpec.NoEffect
+  )
   val IndexKeys = OptionSpec(
     "indexKeys",
     Write,
@@ -81,6 +96,8 @@ private[options] trait SnapshotOptions {
       MinSnapshot,
       VerifyKey,
       SigningKey,
+      WriteSeries,
+      WriteNumber,
       IndexKeys,
       IndexClasses,
       XskipperStore

@@ -13,6 +13,7 @@ import org.apache.hadoop.security.UserGroupInformation
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException, Sha256}
 import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.options.NumberedWrite
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{
   DataFormat,
@@ -44,6 +45,7 @@ final class NewVersion(
    * @param files all files of the table, in the order of their paths
    * @param format of all files
    * @param summaries what each index says of a file. It is asked for files of parts that change or get a new index.
+   * @param write the write that the version seals, and its number in its series
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_CONFLICT` if another process has made the same version
    */
   def publish(
@@ -53,7 +55,8 @@ final class NewVersion(
       indexes: Seq[IndexEntry],
       writer: String,
       summaries: NewVersion.Summaries = NewVersion.NoSummaries,
-      format: DataFormat = DataFormat.Parquet
+      format: DataFormat = DataFormat.Parquet,
+      write: Option[NumberedWrite] = None
   ): Version = {
     directory.requirePublishing()
     val number = previous.fold(1L)(_.version.number + 1)
@@ -83,7 +86,10 @@ final class NewVersion(
           files.iterator.map(_.length).sum,
           entries,
           indexes,
-          format
+          format,
+          previous.fold(Map.empty[String, Long])(_.version.manifest.writes) ++ write.map(one =>
+            one.series -> one.number
+          )
         )
         val content = ManifestJson.content(manifest)
         val seal = sealer.seal(content, directory.manifestPath(number).toString)

@@ -13,6 +13,7 @@ import io.pmeparquet.spark.options.{Asker, FormatOrigin, OptionOrigin}
 import io.pmeparquet.spark.read.{EncryptedParquetFormat, EncryptedParquetTable, FormatState, SessionRules}
 import io.pmeparquet.spark.rules.SessionSetup
 import io.pmeparquet.spark.session.FormatName
+import io.pmeparquet.spark.stream.EncryptedSinks
 import io.pmeparquet.spark.write.EncryptedWrite
 
 /**
@@ -21,7 +22,7 @@ import io.pmeparquet.spark.write.EncryptedWrite
  *
  * ''Driver only''; the functions that it returns cross the wire.
  */
-class PmeFileFormat private (state: FormatState) extends EncryptedParquetFormat(state) {
+class PmeFileFormat private (state: FormatState) extends EncryptedParquetFormat(state) with EncryptedSinks {
   SessionSetup.install()
 
   /** Spark calls this by reflection. */

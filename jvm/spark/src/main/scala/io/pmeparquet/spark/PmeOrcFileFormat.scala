@@ -9,6 +9,7 @@ import io.pmeparquet.spark.options.{Asker, FormatOrigin, OptionOrigin}
 import io.pmeparquet.spark.orc.{EncryptedOrcTable, OrcFormat, OrcState}
 import io.pmeparquet.spark.read.SessionRules
 import io.pmeparquet.spark.rules.SessionSetup
+import io.pmeparquet.spark.stream.EncryptedSinks
 
 /**
  * The V1 side of encrypted ORC, which Spark looks up by name: all writes, SQL, streaming, and reads by default. Spark's
@@ -17,7 +18,7 @@ import io.pmeparquet.spark.rules.SessionSetup
  *
  * ''Driver only''; the functions that it returns cross the wire.
  */
-class PmeOrcFileFormat private (state: OrcState) extends OrcFormat(state) {
+class PmeOrcFileFormat private (state: OrcState) extends OrcFormat(state) with EncryptedSinks {
   SessionSetup.install()
 
   /** Spark calls this by reflection. */

@@ -13,6 +13,7 @@ import io.pmeparquet.parquet.summary.SummaryKind
  * @param partitionColumns from the names of directories
  * @param parts in the order of the paths that they list
  * @param format of the data files
+ * @param writes the number of the last write of each series
  */
 final case class Manifest(
     version: Long,
@@ -29,7 +30,8 @@ final case class Manifest(
     bytes: Long,
     parts: Seq[PartEntry],
     indexes: Seq[IndexEntry],
-    format: DataFormat = DataFormat.Parquet
+    format: DataFormat = DataFormat.Parquet,
+    writes: Map[String, Long] = Map.empty
 )
 
 /**

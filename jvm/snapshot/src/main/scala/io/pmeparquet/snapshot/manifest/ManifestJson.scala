@@ -25,8 +25,9 @@ private[snapshot] object ManifestJson {
   /** The first line, without its end. */
   def content(manifest: Manifest): Array[Byte] = {
     val node = mapper.createObjectNode()
-    node.put("format", FormatName).put("formatVersion", manifest.format.formatVersion)
-    manifest.format.field.foreach(node.put("fileFormat", _))
+    val version = FormatVersion.of(manifest)
+    node.put("format", FormatName).put("formatVersion", version.number)
+    if (version.namesFormat) node.put("fileFormat", manifest.format.field)
     node.put("version", manifest.version).put("previous", manifest.previous.orNull)
     node.put("table", manifest.table).put("location", manifest.location)
     node.put("created", manifest.created).put("creator", manifest.creator).put("writer", manifest.writer)
@@ -54,6 +55,10 @@ private[snapshot] object ManifestJson {
       one.put("field", index.field).put("type", index.columnType).put("key", index.key.orNull)
       val parameters = one.putObject("parameters")
       index.kind.parameters.foreach { case (name, value) => parameters.put(name, value) }
+    }
+    if (version.hasWrites) {
+      val writes = node.putObject("writes")
+      manifest.writes.toSeq.sorted.foreach { case (series, number) => writes.put(series, number) }
     }
     mapper.writeValueAsBytes(node)
   }
@@ -115,7 +120,11 @@ private[snapshot] object ManifestJson {
   def manifest(content: Array[Byte], where: String): Manifest = {
     val fields = new JsonFields(parsed(content, where), "the manifest", where)
     if (fields.text("format") != FormatName) throw fields.unusable(s"it is not a '$FormatName'")
-    val format = formatOf(fields, where)
+    val version = versionOf(fields, where)
+    val named = if (version.namesFormat) fields.text("fileFormat") else DataFormat.Parquet.field
+    val format = DataFormat.all
+      .find(one => one.field == named && version.fixed.forall(_ == one))
+      .getOrElse(throw fields.unusable("its files have a format that this format version does not have"))
     val manifest = Manifest(
       fields.number("version"),
       fields.nullable("previous"),
@@ -131,7 +140,8 @@ private[snapshot] object ManifestJson {
       fields.number("bytes"),
       fields.objects("parts").map(part),
       fields.objects("indexes").map(index),
-      format
+      format,
+      if (version.hasWrites) fields.inner("writes").numbers else Map.empty
     )
     fields.end()
     if (manifest.parts.map(_.files).sum != manifest.files)
@@ -140,21 +150,16 @@ private[snapshot] object ManifestJson {
     manifest
   }
 
-  private def formatOf(fields: JsonFields, where: String): DataFormat = {
-    val version = fields.number("formatVersion")
-    val format = DataFormat.all.find(_.formatVersion == version).getOrElse {
+  private def versionOf(fields: JsonFields, where: String): FormatVersion = {
+    val number = fields.number("formatVersion")
+    FormatVersion.all.find(_.number == number).getOrElse {
       throw PmeErrors.unsupported(
         where,
-        s"a snapshot of format version $version",
-        s"this version of pme-parquet reads version ${DataFormat.all.map(_.formatVersion).mkString(" and ")}",
+        s"a snapshot of format version $number",
+        s"this version of pme-parquet reads versions ${FormatVersion.all.map(_.number).mkString(", ")}",
         "Use a later version of pme-parquet."
       )
     }
-    format.field.foreach { name =>
-      if (fields.text("fileFormat") != name)
-        throw fields.unusable("its files have a format that this format version does not have")
-    }
-    format
   }
 
   private val MostSealBytes = 64 * 1024
@@ -242,6 +247,32 @@ private[snapshot] object ManifestJson {
   private val LineEnd = "\n".getBytes(UTF_8)
 }
 
+/**
+ * A version of the format of manifests: which fields there are.
+ *
+ * @param fixed the format of data files, if all of this version have it
+ * @param namesFormat whether there is a field for the format of data files
+ * @param hasWrites whether there is a field for series of writes
+ */
+private[manifest] final case class FormatVersion(
+    number: Int,
+    fixed: Option[DataFormat],
+    namesFormat: Boolean,
+    hasWrites: Boolean
+)
+
+private[manifest] object FormatVersion {
+  private val First = FormatVersion(1, Some(DataFormat.Parquet), namesFormat = false, hasWrites = false)
+  private val OfOrc = FormatVersion(2, Some(DataFormat.Orc), namesFormat = true, hasWrites = false)
+  private val OfSeries = FormatVersion(3, None, namesFormat = true, hasWrites = true)
+
+  val all: Seq[FormatVersion] = Seq(First, OfOrc, OfSeries)
+
+  /** The oldest version that can say what a manifest says, so that older readers read it. */
+  def of(manifest: Manifest): FormatVersion =
+    if (manifest.writes.nonEmpty) OfSeries else if (manifest.format == DataFormat.Parquet) First else OfOrc
+}
+
 /** The fields of a JSON object. Each must be read. */
 private[manifest] final class JsonFields(node: JsonNode, what: String, where: String) {
   private val left = mutable.LinkedHashSet(node.fieldNames.asScala.toSeq: _*)
@@ -270,6 +301,12 @@ private[manifest] final class JsonFields(node: JsonNode, what: String, where: St
     ).fields.asScala
       .map(field => field.getKey -> field.getValue.asText)
       .toVector
+
+  /** All fields of this object, which are numbers. */
+  def numbers: Map[String, Long] = {
+    if (left.isEmpty) throw unusable("it has no entry")
+    left.toSeq.map(name => name -> number(name)).toMap
+  }
 
   /** @param read reads the field if it is there */
   def optional[A](name: String)(read: String => A): Option[A] = if (node.has(name)) Some(read(name)) else None

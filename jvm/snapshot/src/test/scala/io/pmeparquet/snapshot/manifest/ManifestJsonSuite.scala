@@ -254,9 +254,9 @@ class ManifestJsonSuite extends FunSuite {
 
   test("another format is damaged, and another version of this one unsupported") {
     damaged(parsed(changed("pme-parquet snapshot", "other snapshot")))
-    val failed = intercept[PmeException](parsed(changed("\"formatVersion\":1", "\"formatVersion\":3")))
+    val failed = intercept[PmeException](parsed(changed("\"formatVersion\":1", "\"formatVersion\":4")))
     assertEquals(failed.getCondition(), "PME_UNSUPPORTED")
-    assert(failed.getMessage.contains("format version 3"), failed.getMessage)
+    assert(failed.getMessage.contains("format version 4"), failed.getMessage)
   }
 
   test("version 2 is of ORC files, and says so") {
@@ -270,6 +270,26 @@ class ManifestJsonSuite extends FunSuite {
       parsed(changed("\"formatVersion\":1", version2.replace("2", "1"))),
       "'fileFormat' that is not known"
     )
+  }
+
+  test("version 3 has the last number of each series of writes, and says which files there are") {
+    def withWrites(format: String, writes: String) =
+      changed("\"formatVersion\":1", s"\"formatVersion\":3,\"fileFormat\":\"$format\"").stripSuffix("}") +
+        s",\"writes\":$writes}"
+    for (format <- DataFormat.all) {
+      val content = withWrites(format.field, "{\"a \\\"b\\\"\":0,\"daily\":9223372036854775807}")
+      val found = parsed(content)
+      assertEquals(found.format, format)
+      assertEquals(found.writes, Map("a \"b\"" -> 0L, "daily" -> Long.MaxValue))
+      assertEquals(text(ManifestJson.content(found)), content)
+      // The oldest version that can say it.
+      assertEquals(text(ManifestJson.content(found.copy(writes = Map.empty))).contains("writes"), false)
+    }
+    for (wrong <- Seq("{}", "[]", "{\"a\":-1}", "{\"a\":\"1\"}", "{\"a\":1.5}", "{\"a\":1,\"a\":1}", "null"))
+      damaged(parsed(withWrites("parquet", wrong)))
+    damaged(parsed(withWrites("avro", "{\"a\":1}")), "a format that")
+    damaged(parsed(withWrites("parquet", "{\"a\":1}").replace("\"formatVersion\":3", "\"formatVersion\":2")))
+    damaged(parsed(changed("\"formatVersion\":1", "\"formatVersion\":3,\"fileFormat\":\"orc\"")), "writes")
   }
 
   test("a seal's value must be base64, in the only form of its bytes") {

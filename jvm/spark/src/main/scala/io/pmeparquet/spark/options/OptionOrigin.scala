@@ -40,6 +40,9 @@ private[spark] object OptionOrigin {
     def notOfTable(options: Map[String, String]): Map[String, String] =
       if (hasMore) options.filterNot(isEntry) else Map.empty
 
+    /** Whether the table's definition has an option of this name. */
+    def sets(name: String): Boolean = entries.exists(_._1 == name.toLowerCase(Locale.ROOT))
+
     // The catalog adds the path of the table's files.
     private def isEntry(option: (String, String)): Boolean = {
       val known = option._1.toLowerCase(Locale.ROOT)

@@ -16,6 +16,7 @@ import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.options.{
   Level,
   Masking,
+  NumberedWrite,
   OptionSpec,
   OptionValues,
   PmeOptions,
@@ -276,6 +277,14 @@ private[pmeparquet] final class ResolvedOptions private (
 
   /** Whether a write with these options seals the table after its commit. */
   def sealsAfterWrite: Boolean = SnapshotSettings.sealsAfterWrite(values)
+
+  /** The place of this write in a series, if it has one. */
+  def numberedWrite: Option[NumberedWrite] = NumberedWrite.of(values) { option =>
+    origin match {
+      case of: OptionOrigin.Stored => of.sets(option.name)
+      case OptionOrigin.Frame => false
+    }
+  }
 
   /** The property of tables in which options say that wrapped master keys are. A table's definition cannot say so. */
   def orcKeyProperty: Option[String] = own.text(PmeOptions.OrcKeyProperty).map(_.trim).filter(_.nonEmpty)

@@ -194,9 +194,11 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
     // Streaming sinks pass a configuration without the options.
     SparkAccess.setOptions(job.getConfiguration, spelled)
     val written = WriteSeal.begun(writeSeal, resolved(session, spelled), FileOutputFormat.getOutputPath(job))
-    OrcWrite
+    val factory = OrcWrite
       .of(resolver(session, spelled), state.isSparks, job.getConfiguration, dataSchema)
       .prepare(job, written)(super.prepareWrite(session, job, options, dataSchema))
+    writeSeal.begin()
+    factory
   }
 
   /**

@@ -87,6 +87,8 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       val session = SparkSession.active
       val options = ResolvedOptions.ofFrame(session, table.storage.properties)
       options.checkNames()
+      // Spark would store the number of this write, and give it to all others.
+      if (options.numberedWrite.isDefined) throw PmeErrors.seriesOfTable
       if (table.bucketSpec.isDefined)
         ColumnPlan.checkBuckets(session, table.bucketSpec, options.columnKeys)
     }

@@ -19,6 +19,7 @@ import io.pmeparquet.spark.admin.job.TableFiles
 import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.read.{EncryptedFileScan, EncryptedParquetFormat, PmeScan}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
+import io.pmeparquet.spark.stream.SealedSink
 import io.pmeparquet.PmeErrors
 
 /**
@@ -67,6 +68,8 @@ private[spark] object RowsAtRisk {
 
   /** Of a stream that starts. Spark has made its sink before, and with it an empty directory for the list of files. */
   def checkStream(session: SparkSession, plan: LogicalPlan): Unit = plan match {
+    // Each of its batches is looked at as any write is.
+    case write: WriteToStream if write.sink.isInstanceOf[SealedSink] => ()
     case write: WriteToStream if StreamSinks.isOurs(write.sink) =>
       PmeSparkException.translated {
         val log = StreamSinks.log(write.sink)

@@ -3,7 +3,7 @@ package io.pmeparquet.spark.rules
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.streaming.WriteToStream
 import org.apache.spark.sql.execution.datasources.{
@@ -17,8 +17,10 @@ import org.apache.spark.sql.execution.datasources.{
   PartitioningUtils
 }
 import org.apache.spark.sql.types.StructType
+import org.slf4j.LoggerFactory
 
-import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.snapshot.manifest.DataFormat
 import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealingJob}
 import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
@@ -98,7 +100,8 @@ private[spark] object UseSnapshots extends Rule[LogicalPlan] {
 /**
  * A write to a sealed table, or with `snapshot=update`, seals the table after its commit. What can fail is tried here,
  * before Spark touches a file: the signing key, and whether the table is as its newest version lists it. The next version
- * lists the files that this version lists and the write left, and those that the write's own tasks made. ''Driver only.''
+ * lists the files that this version lists and the write left, and those that the write's own tasks made. A write of a series
+ * that the newest version has already does nothing. ''Driver only.''
  */
 private[spark] object SealWrites extends Rule[LogicalPlan] {
 
@@ -119,16 +122,41 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
     val session = SparkSession.active
     val options = ResolvedOptions.of(session, format.origin, write.options)
     val path = SealingJob.qualified(options, write.outputPath)
-    if (!WriteSeal.isNeeded(options, path))
+    val numbered = options.numberedWrite
+    if (!WriteSeal.isNeeded(options, path)) {
+      numbered.foreach(_ => throw unsealedSeries)
       PlanFields.withOurs(write)(_.withWriteSeal(WriteSeal.Unsealed))
-    else {
+    } else {
       val job = new SealingJob(options, path.toString, formatOf(format))
-      job.prepare(replaced(write, session))
-      val files = WrittenFiles.of(session, path)
-      val index = new SealOnRefresh(path, write.fileIndex, () => job.sealWritten(files.committed))
-      PlanFields.withOurs(withIndex(write, index))(_.withWriteSeal(WriteSeal.AfterCommit(files)))
+      if (numbered.exists(job.has)) {
+        logger.warn(
+          s"$path has write ${numbered.get.number} of series '${numbered.get.series}': nothing is written"
+        )
+        LocalRelation()
+      } else {
+        val removed = replaced(write, session)
+        job.prepare(removed, numbered)
+        val files = WrittenFiles.of(session, path)
+        val index =
+          new SealOnRefresh(
+            path,
+            write.fileIndex,
+            () => job.sealWritten(files.committed),
+            numbered.isDefined && (removed == Replaced.Nothing || removed == Replaced.All)
+          )
+        val seal = WriteSeal.AfterCommit(files, () => job.begin())
+        PlanFields.withOurs(withIndex(write, index))(_.withWriteSeal(seal))
+      }
     }
   }
+
+  private val logger = LoggerFactory.getLogger("io.pmeparquet")
+
+  private def unsealedSeries = PmeErrors.contradiction(
+    PmeOptions.WriteSeries.name,
+    "only a sealed table states which writes of a series it has, and this table is not sealed",
+    "Seal the table, or let its first write do it (snapshot=update)."
+  )
 
   private def formatOf(format: EncryptedFileFormat): DataFormat = format match {
     case _: OrcFormat => DataFormat.Orc
@@ -167,9 +195,14 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
  * the only step of a write after its commit that a format can see in every version of Spark.
  *
  * @param spark Spark's own index, if the table has one
+ * @param isRepeatable whether the write can be repeated over what it has left
  */
-private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: () => SealResult)
-    extends FileIndex {
+private final class SealOnRefresh(
+    table: Path,
+    spark: Option[FileIndex],
+    seal: () => SealResult,
+    isRepeatable: Boolean
+) extends FileIndex {
   override def rootPaths: Seq[Path] = spark.fold(Seq(table))(_.rootPaths)
   override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] =
     spark.fold(Seq.empty[PartitionDirectory])(_.listFiles(partitions, data))
@@ -185,7 +218,10 @@ private final class SealOnRefresh(table: Path, spark: Option[FileIndex], seal: (
     } catch {
       case failed: Throwable =>
         throw PmeException.find(failed).fold(failed) { ours =>
-          PmeErrors.writtenNotSealed(table.toString, ours.problem.stripSuffix("."), ours)
+          val why = ours.problem.stripSuffix(".")
+          if (isRepeatable && ours.condition == Condition.SnapshotConflict) ours
+          else if (isRepeatable) PmeErrors.seriesNotSealed(table.toString, why, ours)
+          else PmeErrors.writtenNotSealed(table.toString, why, ours)
         }
     }
   }

@@ -11,7 +11,11 @@ import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.PmeErrors
 
 /** Whether a write seals the table after its commit. ''Driver only.'' */
-private[spark] sealed trait WriteSeal
+private[spark] sealed trait WriteSeal {
+
+  /** What a write does last before its tasks. */
+  def begin: () => Unit = () => ()
+}
 
 private[spark] object WriteSeal {
 
@@ -21,8 +25,12 @@ private[spark] object WriteSeal {
   /** The table is not sealed, and the write does not ask for it. */
   case object Unsealed extends WriteSeal
 
-  /** @param files what the write reports of its files */
-  final case class AfterCommit(files: WrittenFiles) extends WriteSeal
+  /**
+   * @param files what the write reports of its files
+   * @param begin looks at the table again, and notes that the job begins. The format calls it last, when nothing can be wrong
+   *   with the options any more.
+   */
+  final case class AfterCommit(files: WrittenFiles, override val begin: () => Unit) extends WriteSeal
 
   /**
    * At the start of a write's job.
@@ -31,13 +39,14 @@ private[spark] object WriteSeal {
    * @return what gets the files that the job makes; none if nobody seals the table
    */
   def begun(seal: WriteSeal, options: ResolvedOptions, output: Path): Option[WrittenFiles] = seal match {
-    case AfterCommit(files) =>
+    case AfterCommit(files, _) =>
       files.begin()
       Some(files)
     case Unsealed => None
-    // A streaming sink commits without a command that could seal.
+    // Spark's own sink of streams commits without a command that could seal.
     case NotEvaluated =>
-      if (isNeeded(options, new Path(WriteRules.tableDirectory(output)))) throw PmeErrors.cannotSealWrite
+      if (isNeeded(options, new Path(WriteRules.tableDirectory(output))) || options.numberedWrite.isDefined)
+        throw PmeErrors.cannotSealWrite
       None
   }
 

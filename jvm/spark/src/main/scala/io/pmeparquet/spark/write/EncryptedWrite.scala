@@ -51,7 +51,9 @@ private[spark] object EncryptedWrite {
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)
     val scope = PreparedWrite.scope(settings, conf, output, prepared)
     PmeCryptoFactory.useForWrite(conf, scope)
-    new PmeOutputWriterFactory(spark, scope, written)
+    val factory = new PmeOutputWriterFactory(spark, scope, written)
+    seal.begin()
+    factory
   }
 
   def sealedByPartition(table: String): PmeException = PmeErrors.sealedTable(

@@ -183,6 +183,14 @@ private[spark] object TableFiles {
 
   private def isLeftover(file: FileStatus) = file.getPath.getName.startsWith(FileRotation.LeftoverPrefix)
 
+  /** A file, and the file of its key material if there is one. */
+  def withMaterial(file: ListedFile): Seq[Path] = {
+    val path = new Path(file.path)
+    path +: Seq(new Path(path.getParent, MaterialFile.nameFor(path.getName))).filter(_ =>
+      file.hasExternalMaterial
+    )
+  }
+
   // Like Spark: the directory of a partition may begin with an underscore.
   private[spark] def isHidden(file: FileStatus) = {
     val name = file.getPath.getName

@@ -1,20 +1,36 @@
 package io.pmeparquet.spark.admin.seal
 
+import java.io.IOException
+import java.util.UUID
+
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.fs.Path
 import org.apache.spark.util.SerializableConfiguration
+import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{Audience, Condition, PmeErrors, PmeException}
+import io.pmeparquet.options.NumberedWrite
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.rotation.RotatedFooter
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.parquet.write.WrittenFooter
-import io.pmeparquet.snapshot.{IndexContent, NewVersion, SealedFiles, TableSnapshot, Version}
+import io.pmeparquet.snapshot.{
+  IndexContent,
+  NewVersion,
+  SealedFiles,
+  TableSnapshot,
+  Version,
+  WriteNote,
+  WriteNotes
+}
 import io.pmeparquet.snapshot.manifest.{DataFormat, IndexEntry, TablePolicy}
+import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
-import io.pmeparquet.spark.snapshot.SessionSnapshots
+import io.pmeparquet.spark.snapshot.{SealedTable, SessionSnapshots}
 
 /**
  * Makes one version of a table: only files that the version before does not list are opened. ''Driver only.''
@@ -43,7 +59,7 @@ private[spark] final class SealingJob(
     version.foreach { found =>
       SessionSnapshots.of(session).seen.note(directory, found, reader.requireOwnHistory)(reader.continues)
     }
-    val made = new Before(version, version.map(filesOf))
+    val made = new Before(version)
     loaded = Some(made)
     made
   }
@@ -58,7 +74,9 @@ private[spark] final class SealingJob(
         new TableSnapshot(version, Vector.empty)
     }
 
-  private final class Before(val version: Option[Version], val files: Option[TableSnapshot])
+  private final class Before(val version: Option[Version]) {
+    lazy val files: Option[TableSnapshot] = version.map(filesOf)
+  }
 
   /** The manifests of a table that a write removes with all that is in it. */
   private var history: Seq[(Long, Array[Byte])] = Nil
@@ -69,19 +87,46 @@ private[spark] final class SealingJob(
   /** What a prepared write removes. */
   private var replaced: Replaced = Replaced.Nothing
 
+  /** The place of a prepared write in a series, if it has one. */
+  private var numbered: Option[NumberedWrite] = None
+
+  /**
+   * Whether the newest version has a write of a series already.
+   *
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if it has a later one
+   */
+  def has(write: NumberedWrite): Boolean =
+    base.version.flatMap(_.manifest.writes.get(write.series)).exists { last =>
+      if (last > write.number)
+        throw PmeErrors.olderWrite(table.toString, write.series, write.number.toString, last.toString)
+      last == write.number
+    }
+
   /**
    * @param indexes that the version has; none: those of the version before
    * @param expect what confirms the changes since the version before
    */
   def run(indexes: Option[Seq[WantedSummary]], expect: Option[String]): SealResult = {
     requireWhole()
-    sealedWith(new ConfirmedChanges(expect), indexes, areNamed = indexes.isDefined, mayChangeKey = true)
+    sealedWith(confirmed(expect), indexes, areNamed = indexes.isDefined, mayChangeKey = true)
   }
 
   /** What [[run]] would seal beyond what the version before lists; nothing is sealed. */
   def review(): SealedDifferences = {
     requireWhole()
     compared(wantedOf(None)._1, new ConfirmedChanges(None))._1
+  }
+
+  /** Files that a killed append has left are not sealed: it will be repeated, and add their rows again. */
+  private def confirmed(expect: Option[String]) = new SealRule {
+    override def accept(found: SealedDifferences): Vector[SealedFile] = {
+      if (found.added.nonEmpty)
+        notes
+          .open(base.version.fold(Map.empty[String, Long])(_.manifest.writes))
+          .headOption
+          .foreach(note => throw PmeErrors.killedAppend(table.toString, note.path.toString))
+      new ConfirmedChanges(expect).accept(found)
+    }
   }
 
   private def requireWhole(): Unit = {
@@ -93,10 +138,12 @@ private[spark] final class SealingJob(
    * Looks at the table before a write, which [[sealWritten]] then seals.
    *
    * @param removes what the write removes
+   * @param write its place in a series
    * @throws io.pmeparquet.PmeException if the table is not as its newest version lists it, or cannot be sealed
    */
-  def prepare(removes: Replaced): Unit = {
+  def prepare(removes: Replaced, write: Option[NumberedWrite] = None): Unit = {
     replaced = removes
+    numbered = write
     // A trial would leave a directory, and Spark would find that the table exists.
     if (base.version.isEmpty) directory.requireStep() else directory.requirePublishing()
     snapshots.requireSigner(base.version, writes)
@@ -107,15 +154,123 @@ private[spark] final class SealingJob(
         "Write them to another table."
       )
     }
-    if (removes != Replaced.All) {
-      if (base.version.isDefined) {
-        compare(NothingChanged)
-        ()
-      } else {
-        val files = if (table.getFileSystem(conf).exists(table)) listFiles().size else 0
-        if (files > 0) throw PmeErrors.unsealedFiles(table.toString, files)
-      }
-    } else history = reader.manifests()
+    if (removes == Replaced.All) history = reader.manifests()
+    else if (others.isEmpty) requireAsListed()
+  }
+
+  private def requireAsListed(): Unit = {
+    val log = new Path(table, SealedTable.StreamLog)
+    if (log.getFileSystem(conf).exists(log))
+      throw PmeErrors.sealedTable(
+        "a write beside the list of files that a stream has made",
+        table.toString,
+        s"Spark would read the files of that list alone. Remove ${SealedTable.StreamLog} once the checkpoint of its stream " +
+          "has the last batch among its commits."
+      )
+    if (base.version.isDefined) {
+      compare(NothingChanged)
+      ()
+    } else {
+      val files = if (table.getFileSystem(conf).exists(table)) listFiles().size else 0
+      if (files > 0)
+        throw (
+          if (numbered.isEmpty) PmeErrors.unsealedFiles(table.toString, files)
+          else PmeErrors.unsealedSeries(table.toString, files)
+        )
+    }
+  }
+
+  private lazy val notes = new WriteNotes(directory, conf)
+
+  /** Names this attempt of a write in its note. */
+  private val ownRun = UUID.randomUUID.toString
+
+  /** Whether this append has noted that it begins. */
+  private var isNoted = false
+
+  /** Since when files may be those of another attempt of this append that this one has taken the place of. */
+  private var tookOver: Option[Long] = None
+
+  /** The notes of other attempts of this append, which made no version: they were killed, or still run. */
+  private def others: Seq[WriteNote] =
+    numbered.filter(_ => replaced == Replaced.Nothing).toSeq.flatMap(notes.of).filter(_.run != ownRun)
+
+  /**
+   * When the job of a prepared write begins, and nothing can be wrong with its options any more. An append of a series notes
+   * that it has begun. If it was killed after its files arrived, it finds this note when it is repeated, and moves aside what
+   * the newest version does not list: it writes these rows again.
+   */
+  def begin(): Unit = for (write <- numbered if replaced == Replaced.Nothing) {
+    // Spark may have run parts of the query since the rule has looked.
+    val hadVersion = loaded.exists(_.version.isDefined)
+    loaded = None
+    if (has(write) || (hadVersion && base.version.isEmpty)) throw PmeErrors.writeTakenOver(table.toString)
+    val isStale = base.version.isEmpty || notes.has(write.series)
+    // Without a version, nothing distinguishes what a killed append has left from the files of others.
+    if (base.version.isDefined) {
+      val before = others
+      if (!isNoted) notes.begin(write, ownRun, before.map(_.since).sorted.headOption)
+      isNoted = true
+      if (before.nonEmpty) takeOver(before)
+    }
+    // Spark's committer would add what tasks of a killed job had committed.
+    if (isStale) moveAside(Seq(new Path(table, SealingJob.Temporary)))
+    requireAsListed()
+  }
+
+  /**
+   * Makes a version with the same files. If another attempt still runs, its own version now conflicts with this one, and it
+   * finds that its note is gone. If it was faster, this fails, and nothing was moved.
+   */
+  private def takeOver(before: Seq[WriteNote]): Unit = {
+    before.foreach(notes.end)
+    try
+      sealedWith(
+        new OwnCommit(Map.empty, _ => false),
+        writer = s"${SealingJob.writer}, before a write is repeated"
+      )
+    catch {
+      case conflict: PmeException if conflict.condition == Condition.SnapshotConflict =>
+        throw PmeErrors.writeTakenOver(table.toString)
+    }
+    loaded = None
+    tookOver = Some(before.map(_.since).min)
+    moveUnlisted(isLeft)
+  }
+
+  // Older files are not the killed append's.
+  private def isLeft(file: ListedFile) = tookOver.exists(file.modified >= _)
+
+  private def moveUnlisted(isMoved: ListedFile => Boolean): Unit = {
+    val listed = base.files.fold(Map.empty[String, SealedFile])(_.byPath)
+    val left = listFiles().filter(file => !listed.contains(relative(file)) && isMoved(file))
+    moveAside(left.flatMap(TableFiles.withMaterial))
+  }
+
+  private def moveAside(files: Seq[Path]): Unit = {
+    val fs = table.getFileSystem(conf)
+    val place = new Path(table, s"${SealingJob.SetAside}${UUID.randomUUID}")
+    val moved = files.filter(fs.exists)
+    moved.foreach { file =>
+      val to = new Path(place, relative(file))
+      fs.mkdirs(to.getParent)
+      if (!fs.rename(file, to)) throw new IOException(s"$file could not be moved to $to")
+    }
+    if (moved.nonEmpty)
+      SealingJob.log.warn(
+        s"$table: an append was killed, so what its newest version does not list was moved to $place: " +
+          moved.map(relative(_)).mkString(", ")
+      )
+  }
+
+  /** Whether another attempt of this append has taken its place. */
+  private def isTakenOver =
+    isNoted && !numbered.toSeq.flatMap(notes.of).exists(_.run == ownRun)
+
+  /** Lets go of the files of this attempt, whose rows another one has sealed or writes. */
+  private def yieldTo(written: Set[String]): PmeException = {
+    moveUnlisted(file => written(relative(file)))
+    PmeErrors.writeTakenOver(table.toString)
   }
 
   private def compare(rule: SealRule): SealedDifferences = {
@@ -142,18 +297,28 @@ private[spark] final class SealingJob(
   def sealWritten(written: Map[String, WrittenFooter], writer: String = SealingJob.writer): SealResult = {
     val rule = new OwnCommit(written, replaced.removes(written.keys))
     def attempt(left: Int): SealResult =
-      try sealedWith(rule, writer = writer)
+      try sealedWith(rule, writer = writer, write = numbered)
       catch {
         // Another append was sealed meanwhile: this one continues its version.
         case conflict: PmeException
             if conflict.condition == Condition.SnapshotConflict && replaced == Replaced.Nothing && left > 0 =>
           loaded = None
+          if (numbered.exists(has) || isTakenOver) throw yieldTo(written.keySet)
           // Whoever deletes all versions now must not get a new history, which would list the files of this write alone.
           if (base.version.isEmpty) SessionSnapshots.of(session).seen.requireNone(directory)
           attempt(left - 1)
       }
     restoreHistory()
-    attempt(SealingJob.Attempts)
+    val made = attempt(SealingJob.Attempts)
+    // The table has the write: its note counts no more, and another attempt's files are nobody's.
+    try {
+      if (tookOver.isDefined) {
+        loaded = None
+        moveUnlisted(isLeft)
+      }
+      numbered.filter(_ => isNoted).toSeq.flatMap(notes.of).filter(_.run == ownRun).foreach(notes.end)
+    } catch { case NonFatal(failed) => SealingJob.log.warn(s"$table: what an append left stays", failed) }
+    made
   }
 
   /** The mark of the operation that this job seals for. */
@@ -325,13 +490,15 @@ private[spark] final class SealingJob(
    * @param areNamed whether the caller named them, and not the manifest of the version before
    * @param mayChangeKey whether another key may sign than that of the version before
    * @param writer what the manifest says of who made it
+   * @param write that the version has from now on
    */
   private def sealedWith(
       rule: SealRule,
       asked: Option[Seq[WantedSummary]] = None,
       areNamed: Boolean = false,
       mayChangeKey: Boolean = false,
-      writer: String = SealingJob.writer
+      writer: String = SealingJob.writer,
+      write: Option[NumberedWrite] = None
   ): SealResult = {
     // Before all files are opened.
     directory.requirePublishing()
@@ -365,7 +532,8 @@ private[spark] final class SealingJob(
           contents.indexes,
           writer,
           contents.summaries(summaries, contentOf),
-          contents.format
+          contents.format,
+          write
         )
     SessionSnapshots.of(session).seen.made(directory, version)
     new SealResult(
@@ -481,6 +649,14 @@ private[spark] object SealingJob {
   /** A path as the file system of a write names it. */
   def qualified(options: ResolvedOptions, path: Path): Path =
     TableFiles.qualified(path.toString, options.newHadoopConf())
+
+  private val log = LoggerFactory.getLogger("io.pmeparquet")
+
+  /** The directory in which Spark's committer has the files of a job until it commits. */
+  private val Temporary = "_temporary"
+
+  /** Readers ignore names that begin with an underscore. */
+  private val SetAside = "_pme_set_aside-"
 
   /** How often an append continues a version that appeared while it was sealed. */
   val Attempts = 10

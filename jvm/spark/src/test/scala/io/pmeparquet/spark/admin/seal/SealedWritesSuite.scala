@@ -10,7 +10,6 @@ import scala.concurrent.duration.Duration
 
 import org.apache.spark.sql.{DataFrame, Row, SparkSession}
 import org.apache.spark.sql.functions.{col, udf}
-import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.{Condition, PmeException}
@@ -254,27 +253,6 @@ class SealedWritesSuite extends SealedSuite {
       save(byCountry(20), partitions = Seq("country"), options = footer + ("snapshot" -> "off"))
     }
     kept(target, Unsupported, "one partition", "the table's directory")(append(20, s"$target/country=de"))
-  }
-
-  test("a stream into a sealed table, or one that asks for a seal, is refused") {
-    val source = s"$target-source"
-    numbers(files = 1).write.parquet(source)
-    for ((path, options) <- Seq(table() -> footer, target -> update)) {
-      val before = files(path).size
-      val text = refused(Unsupported) {
-        spark.readStream
-          .schema("id long")
-          .parquet(source)
-          .writeStream
-          .format("pme-parquet")
-          .options(options + ("checkpointLocation" -> Files.createTempDirectory(directory, "c").toString))
-          .trigger(Trigger.AvailableNow())
-          .start(path)
-          .awaitTermination()
-      }
-      assert(text.contains("foreachBatch"), text)
-      assertEquals(files(path).size, before)
-    }
   }
 
   test("requirements of readers hold for writers") {
