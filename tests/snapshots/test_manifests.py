@@ -325,9 +325,12 @@ def test_a_newer_format_is_not_called_damaged() -> None:
 def test_version_2_is_of_orc_files_and_says_so() -> None:
     assert version_of(manifest(content())).file_format == "parquet"
     assert version_of(manifest(content(formatVersion=2, fileFormat="orc"))).file_format == "orc"
-    for changed in ({"formatVersion": 2}, {"formatVersion": 2, "fileFormat": "parquet"}, {"fileFormat": "orc"}):
+    version2: dict[str, Any] = {"formatVersion": 2, "fileFormat": "orc"}
+    for changed in ({"formatVersion": 2}, version2 | {"fileFormat": "parquet"}, {"fileFormat": "orc"}):
         with pytest.raises(MalformedError, match="fileFormat"):
             version_of(manifest(content(**changed)))
+    for changed in ({"writes": {"a": 1}}, version2 | {"writes": {"a": 1}}, version2 | {"formatVersion": 3}):
+        assert "writes" in why(manifest(content(**changed)))
 
 
 def test_a_manifest_of_another_length_than_allowed_is_not_read(tmp_path: Path) -> None:
@@ -357,18 +360,4 @@ def test_version_3_has_the_last_number_of_each_series_of_writes(file_format: str
 
 @pytest.mark.parametrize("wrong", [{}, [], None, {"a": -1}, {"a": "1"}, {"a": 1.5}, {"a": True}, {"a": 2**63}], ids=str)
 def test_numbers_of_writes_of_another_form_are_refused(wrong: Any) -> None:
-    with pytest.raises(MalformedError, match="writes"):
-        version_of(manifest(content(formatVersion=3, fileFormat="orc", writes=wrong)))
-
-
-def test_each_version_of_the_format_has_its_own_fields() -> None:
-    writes = {"writes": {"a": 1}}
-    wrong: list[dict[str, Any]] = [
-        writes,
-        writes | {"formatVersion": 2, "fileFormat": "orc"},
-        writes | {"formatVersion": 3},
-        {"formatVersion": 3, "fileFormat": "orc"},
-    ]
-    for changed in wrong:
-        with pytest.raises(MalformedError, match=r"fileFormat|writes"):
-            version_of(manifest(content(**changed)))
+    assert "writes" in why(manifest(content(formatVersion=3, fileFormat="orc", writes=wrong)))
