@@ -19,7 +19,7 @@ import org.apache.spark.sql.execution.datasources.{
 import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.snapshot.manifest.DataFormat
 import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealingJob}
@@ -142,7 +142,8 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
             path,
             write.fileIndex,
             () => job.sealWritten(files.committed),
-            numbered.isDefined && (removed == Replaced.Nothing || removed == Replaced.All)
+            numbered.isDefined && (removed == Replaced.Nothing || removed == Replaced.All),
+            job.leftNothing
           )
         val seal = WriteSeal.AfterCommit(files, () => job.begin())
         PlanFields.withOurs(withIndex(write, index))(_.withWriteSeal(seal))
@@ -196,12 +197,14 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
  *
  * @param spark Spark's own index, if the table has one
  * @param isRepeatable whether the write can be repeated over what it has left
+ * @param leftNothing whether a write that could not be sealed has left no file
  */
 private final class SealOnRefresh(
     table: Path,
     spark: Option[FileIndex],
     seal: () => SealResult,
-    isRepeatable: Boolean
+    isRepeatable: Boolean,
+    leftNothing: => Boolean
 ) extends FileIndex {
   override def rootPaths: Seq[Path] = spark.fold(Seq(table))(_.rootPaths)
   override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] =
@@ -219,7 +222,7 @@ private final class SealOnRefresh(
       case failed: Throwable =>
         throw PmeException.find(failed).fold(failed) { ours =>
           val why = ours.problem.stripSuffix(".")
-          if (isRepeatable && ours.condition == Condition.SnapshotConflict) ours
+          if (leftNothing) ours
           else if (isRepeatable) PmeErrors.seriesNotSealed(table.toString, why, ours)
           else PmeErrors.writtenNotSealed(table.toString, why, ours)
         }

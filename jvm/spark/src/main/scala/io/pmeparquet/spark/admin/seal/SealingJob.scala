@@ -75,7 +75,13 @@ private[spark] final class SealingJob(
     }
 
   private final class Before(val version: Option[Version]) {
+    // What may be damaged depends on the write.
     lazy val files: Option[TableSnapshot] = version.map(filesOf)
+
+    def load(): Unit = {
+      files
+      ()
+    }
   }
 
   /** The manifests of a table that a write removes with all that is in it. */
@@ -144,6 +150,7 @@ private[spark] final class SealingJob(
   def prepare(removes: Replaced, write: Option[NumberedWrite] = None): Unit = {
     replaced = removes
     numbered = write
+    base.load()
     // A trial would leave a directory, and Spark would find that the table exists.
     if (base.version.isEmpty) directory.requireStep() else directory.requirePublishing()
     snapshots.requireSigner(base.version, writes)
@@ -187,6 +194,9 @@ private[spark] final class SealingJob(
 
   /** Whether this append has noted that it begins. */
   private var isNoted = false
+
+  /** Whether a write that could not be sealed has left no file in the table. */
+  var leftNothing: Boolean = false
 
   /** Since when files may be those of another attempt of this append that this one has taken the place of. */
   private var tookOver: Option[Long] = None
@@ -270,6 +280,7 @@ private[spark] final class SealingJob(
   /** Lets go of the files of this attempt, whose rows another one has sealed or writes. */
   private def yieldTo(written: Set[String]): PmeException = {
     moveUnlisted(file => written(relative(file)))
+    leftNothing = true
     PmeErrors.writeTakenOver(table.toString)
   }
 
