@@ -150,7 +150,6 @@ def _content(value: object) -> Fields:
     more = _MORE.get(number, frozenset()) if isinstance(number, int) else frozenset()
     fields = Fields(value, "its content", _CONTENT | more)
     fields.number("formatVersion", least=1)
-    _file_format(fields)
     return fields
 
 

@@ -64,7 +64,7 @@ final class SnapshotDirectory(val table: Path, location: Option[String], conf: C
   }
 
   /** What is in the directory; none if there is no directory. */
-  private def list(): Option[Seq[FileStatus]] = {
+  private[snapshot] def list(): Option[Seq[FileStatus]] = {
     val fs = path.getFileSystem(conf)
     try if (isS3A(fs) && !isDirectory(fs)) None else Some(fs.listStatus(path).toSeq)
     catch { case _: FileNotFoundException => None }

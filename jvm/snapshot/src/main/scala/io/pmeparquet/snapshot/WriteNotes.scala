@@ -1,6 +1,5 @@
 package io.pmeparquet.snapshot
 
-import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.util.Try
@@ -49,12 +48,8 @@ final class WriteNotes(directory: SnapshotDirectory, conf: Configuration) {
     }
   }
 
-  private def below(prefix: String): Seq[WriteNote] = {
-    val files =
-      try directory.path.getFileSystem(conf).listStatus(directory.path).toSeq
-      catch { case _: FileNotFoundException => Nil }
-    files.map(_.getPath).filter(_.getName.startsWith(prefix)).flatMap(read)
-  }
+  private def below(prefix: String): Seq[WriteNote] =
+    directory.list().toSeq.flatten.map(_.getPath).filter(_.getName.startsWith(prefix)).flatMap(read)
 
   private def read(path: Path): Option[WriteNote] = OwnFiles.find(path, conf) match {
     case Found.File(length) if length <= MostBytes =>

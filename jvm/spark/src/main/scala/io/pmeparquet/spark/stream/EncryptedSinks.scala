@@ -53,7 +53,7 @@ private[spark] trait EncryptedSinks extends StreamSinkProvider {
     // Later, the session may have another working directory.
     val table = named.getFileSystem(options.newHadoopConf()).makeQualified(named)
     if (WriteSeal.isNeeded(options, table))
-      new SealedSink(this, shortName(), table.toString, options.spelled, partitionColumns)
+      new SealedSink(this, table.toString, options.spelled, partitionColumns)
     else SparksSink.of(session, table.toString, this, parameters, partitionColumns)
   }
 }
@@ -85,12 +85,11 @@ private object SparksSink {
  * of writes: a version states the last batch that it has, so a batch that is repeated after a kill adds its rows once.
  * ''Driver only.''
  *
- * @param format shows rules whose sink this is
+ * @param format of the files, by which rules find whose sink this is
  * @param options those of the stream, as the user spelled them
  */
 private[spark] final class SealedSink(
-    format: EncryptedFileFormat,
-    name: String,
+    format: EncryptedFileFormat with DataSourceRegister,
     path: String,
     options: Map[String, String],
     partitionColumns: Seq[String]
@@ -103,16 +102,18 @@ private[spark] final class SealedSink(
     } ++
       Map(PmeOptions.WriteSeries.name -> series, PmeOptions.WriteNumber.name -> batch.toString)
     val write = (rows: Dataset[Row], _: Long) =>
-      rows.write.format(name).options(own).mode(SaveMode.Append).partitionBy(partitionColumns: _*).save(path)
+      rows.write
+        .format(format.shortName())
+        .options(own)
+        .mode(SaveMode.Append)
+        .partitionBy(partitionColumns: _*)
+        .save(path)
     // It makes a frame of the stream's rows, which a batch query may use.
     new ForeachBatchSink[Row](write, ExpressionEncoder(RowEncoder.encoderFor(data.schema)))
       .addBatch(batch, data)
   }
 
-  override def toString: String = s"SealedSink[$name, $path]"
-
-  // Rules find it by its type.
-  private[stream] def formatOf: EncryptedFileFormat = format
+  override def toString: String = s"SealedSink[${format.shortName()}, $path]"
 }
 
 private object SealedSink {
