@@ -77,6 +77,9 @@ trait ConfigurationRoute {
    *   answer
    */
   def broker(request: String): Option[KeyBroker]
+
+  /** Whether this is a process of an application whose KMS another one calls. */
+  def isWorker: Boolean
 }
 
 /**

@@ -166,7 +166,9 @@ private[pmeparquet] object KmsThreads {
   def all[A](calls: Seq[() => A]): Seq[A] =
     if (calls.size < 2) calls.map(_())
     else {
-      val tasks = calls.map(call => new FutureTask[A]((() => call()): Callable[A])).toVector
+      val asked = KmsCalls.current
+      val tasks =
+        calls.map(call => new FutureTask[A]((() => KmsCalls.in(asked)(call())): Callable[A])).toVector
       try {
         tasks.drop(1).foreach(threads.execute(_))
         tasks.foreach(_.run())

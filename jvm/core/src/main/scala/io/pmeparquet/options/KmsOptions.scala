@@ -1,5 +1,6 @@
 package io.pmeparquet.options
 
+import io.pmeparquet.keys.AuditMode
 import io.pmeparquet.options.Use.Both
 
 /** The options of KMSs. */
@@ -230,6 +231,26 @@ private[options] trait KmsOptions {
     "`executor` gives each executor the credentials, and each calls the KMS for itself.",
     values = Seq("driver", "executor")
   )
+  val Audit = OptionSpec(
+    "audit",
+    Both,
+    "Whether each decision of the KMS is recorded: who, when, for which table, query and purpose, which master key, granted " +
+      "or refused. `try`: in the log `io.pmeparquet.audit`, for Spark's listeners, and in `audit.file`; a warning says what " +
+      "could not be recorded. `require`: a key is given out only when its use is in `audit.file`. The strictest of option, " +
+      "session and application counts.",
+    "With `require`, a full disk or a lost record stops reads and writes. A key that is in memory for its lifetime is " +
+      "recorded once.",
+    values = AuditMode.all.map(_.name)
+  )
+  val AuditFile = OptionSpec(
+    "audit.file",
+    Both,
+    "The record's file, an absolute path on the machine of the driver. JSON lines, each with the SHA-256 of the line before " +
+      "it. Several applications may write to one file. An option cannot name another file than the session.",
+    "It has names of tables, keys and users, and no key or value."
+  )
+
+  private[pmeparquet] val auditOptions: Seq[OptionSpec] = Seq(Audit, AuditFile)
 
   private[pmeparquet] val kmsOptions: Seq[OptionSpec] = Seq(
     Kms,

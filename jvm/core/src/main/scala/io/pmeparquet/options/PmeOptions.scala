@@ -286,7 +286,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     default = Some("600")
   )
 
-  val all: Seq[OptionSpec] = kmsOptions ++ snapshotOptions ++ orcOptions ++ Seq(
+  val all: Seq[OptionSpec] = kmsOptions ++ auditOptions ++ snapshotOptions ++ orcOptions ++ Seq(
     FooterKey,
     ColumnKeys,
     UniformKey,

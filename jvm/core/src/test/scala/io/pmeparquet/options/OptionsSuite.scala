@@ -6,10 +6,10 @@ import munit.FunSuite
 
 import io.pmeparquet.{Condition, PmeException}
 import io.pmeparquet.columns.{ColumnKeys, KeyBinding, UniformBinding, UnlistedColumns}
-import io.pmeparquet.keys.{KmsSettings, KmsUse}
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsSettings, KmsUse}
 
 class OptionsSuite extends FunSuite {
-  private val kms = KmsUse(InProcess, None)
+  private val kms = KmsUse(InProcess, None, KeyAudit.off(KeyPurpose.Read))
   private def values(
       option: Map[String, String],
       session: Map[String, String] = Map.empty,

@@ -4,7 +4,8 @@ import java.util.Locale
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.keys.{Kms, KmsSettings}
+import io.pmeparquet.keys.{KeyAudit, Kms, KmsSettings}
+import io.pmeparquet.kms.audit.KeyRecords
 import io.pmeparquet.kms.client.{ClientClassKms, ClientClassSettings, DriverOptionReader}
 import io.pmeparquet.kms.local.{KeystoreKms, KeystoreSettings, StaticKms, StaticSettings}
 import io.pmeparquet.kms.vault.{VaultKms, VaultSettings}
@@ -47,8 +48,15 @@ object KmsAccess {
       }
   }
 
-  /** Opens the KMS that settings describe. */
-  def open(settings: KmsSettings, conf: Configuration): Kms = settings match {
+  /**
+   * Opens the KMS that settings describe. All that asks a KMS for anything comes through here.
+   *
+   * @param audit what for, and how that is recorded
+   */
+  def open(settings: KmsSettings, conf: Configuration, audit: KeyAudit): Kms =
+    KeyRecords.recording(opened(settings, conf), audit)
+
+  private def opened(settings: KmsSettings, conf: Configuration): Kms = settings match {
     case KeystoreSettings(name, storeType, content, password, timeoutMillis) =>
       KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password, timeoutMillis)
     case StaticSettings(keys) => StaticKms.parse(keys)

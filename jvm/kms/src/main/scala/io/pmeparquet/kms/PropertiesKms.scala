@@ -9,7 +9,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, Utf8}
-import io.pmeparquet.keys.{KmsSource, WrappedKey}
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsSource, WrappedKey}
 import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.options.{Level, OptionValues, PmeOptions, PrefixedOptions, Settings}
 
@@ -77,7 +77,8 @@ object PropertiesKms {
     below(properties, HadoopPrefix).foreach { case (name, value) => conf.set(name, value) }
     val secrets = new ProcessSecrets(conf, name => Option(properties.get(name)))
     val settings = KmsAccess.settings(new DriverOptionReader(values, conf, secrets, Set.empty))
-    new PropertiesKms(new KmsSource(KmsAccess.open(settings, conf), Settings.lifetimeMillis(values)), where)
+    val kms = KmsAccess.open(settings, conf, KeyAudit.off(KeyPurpose.Read))
+    new PropertiesKms(new KmsSource(kms, Settings.lifetimeMillis(values)), where)
   }
 
   private def valuesOf(properties: util.Map[String, String]): OptionValues = {

@@ -4,6 +4,7 @@ import munit.FunSuite
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeException, Secret}
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose}
 import io.pmeparquet.kms.client.ClientClassSettings
 import io.pmeparquet.options.{ClientKind, PmeOptions}
 
@@ -14,7 +15,9 @@ class KmsAccessSuite extends FunSuite {
     test(s"kms=${kind.name} without its jar says which jar is missing") {
       val settings =
         ClientClassSettings(kind.className, "DEFAULT", "DEFAULT", new Secret("DEFAULT"), "identity")
-      val failed = intercept[PmeException](KmsAccess.open(settings, new Configuration(false)))
+      val failed = intercept[PmeException](
+        KmsAccess.open(settings, new Configuration(false), KeyAudit.off(KeyPurpose.Read))
+      )
       assertEquals(failed.getCondition(), "PME_KMS_UNAVAILABLE")
       assert(failed.getMessage.contains(kind.jar.get), failed.getMessage)
     }

@@ -12,7 +12,7 @@ import org.apache.orc.{CompressionKind, EncryptionAlgorithm, InMemoryKeystore, O
 
 import io.pmeparquet.{BlockDigests, PmeException, Secret}
 import io.pmeparquet.columns.{ColumnKeys, UnlistedColumns}
-import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsUse}
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.options.{OrcReadSettings, OrcWriteSettings}
 import io.pmeparquet.orc.keys.{OrcScope, OrcScopes}
@@ -32,7 +32,11 @@ class OrcRekeySuite extends FunSuite {
 
   private def use(names: String*) = {
     val lines = names.map(name => s"$name=${Base64.getEncoder.encodeToString(masters(name))}")
-    KmsUse(StaticSettings(new Secret(lines.mkString("\n"))), Some(OrcRotationSuite.Here))
+    KmsUse(
+      StaticSettings(new Secret(lines.mkString("\n"))),
+      Some(OrcRotationSuite.Here),
+      KeyAudit.off(KeyPurpose.Read)
+    )
   }
 
   /** Of ORC itself. */

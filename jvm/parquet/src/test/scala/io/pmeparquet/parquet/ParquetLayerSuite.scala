@@ -22,7 +22,7 @@ import org.apache.parquet.format.{
 import org.apache.parquet.schema.MessageTypeParser
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
-import io.pmeparquet.keys.{KeyBrokers, KeyRoute, KmsSource, KmsUse}
+import io.pmeparquet.keys.{KeyAudit, KeyBrokers, KeyPurpose, KeyRoute, KmsSource, KmsUse}
 import io.pmeparquet.kms.local.{StaticKms, StaticSettings}
 import io.pmeparquet.material.{DataKeyWrapper, DoubleWrapper, JobKeks, KeyMetadata, LocalWrap, SingleWrapper}
 import io.pmeparquet.options.{Level, OptionValues, Settings}
@@ -35,7 +35,7 @@ import io.pmeparquet.parquet.write.WriteRules
 class ParquetLayerSuite extends FunSuite {
   private val master = Array.tabulate(16)(_.toByte)
   private val secretText = "m=" + Base64.getEncoder.encodeToString(master)
-  private val kms = KmsUse(StaticSettings(new Secret(secretText)), None)
+  private val kms = KmsUse(StaticSettings(new Secret(secretText)), None, KeyAudit.off(KeyPurpose.Read))
 
   /** A driver that executors reach without a network. */
   private object Here extends KeyRoute {
@@ -162,7 +162,7 @@ class ParquetLayerSuite extends FunSuite {
     "a write refuses a master key of zeros, with which parquet-java does not encrypt, before it writes anything"
   ) {
     val zeros = "m=" + Base64.getEncoder.encodeToString(new Array[Byte](16))
-    val use = KmsUse(StaticSettings(new Secret(zeros)), None)
+    val use = KmsUse(StaticSettings(new Secret(zeros)), None, KeyAudit.off(KeyPurpose.Read))
     val settings = writeSettingsBy(use, "uniformKey" -> "m", "keyManagement" -> "direct")
     assertEquals(condition(Scopes.forWrite(settings, "/t", conf)), "PME_KEY_NOT_FOUND")
   }
@@ -311,7 +311,7 @@ class ParquetLayerSuite extends FunSuite {
     def scope(use: KmsUse) = Scopes.forRead(use, readSettings(), conf)
     assert(scope(kms) eq scope(kms))
     val other = StaticSettings(new Secret("n=" + Base64.getEncoder.encodeToString(master)))
-    assert(!(scope(kms) eq scope(KmsUse(other, None))))
+    assert(!(scope(kms) eq scope(KmsUse(other, None, KeyAudit.off(KeyPurpose.Read)))))
     assert(!(scope(kms) eq scope(byDriver)))
   }
 

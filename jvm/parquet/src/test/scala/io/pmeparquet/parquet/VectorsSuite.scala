@@ -23,7 +23,7 @@ import org.apache.parquet.schema.{LogicalTypeAnnotation, Type}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName
 
 import io.pmeparquet.{PmeException, Secret}
-import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsUse}
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.parquet.file.SplitReader
 import io.pmeparquet.parquet.schema.{WantedColumn, WantedColumns}
@@ -60,7 +60,7 @@ class VectorsSuite extends WrittenFilesSuite {
     private val keys = texts("keys")
     private val use = {
       val listed = keys.map { case (name, key) => s"$name=${Base64.getEncoder.encodeToString(bytes(key))}" }
-      KmsUse(StaticSettings(new Secret(listed.mkString("\n"))), None)
+      KmsUse(StaticSettings(new Secret(listed.mkString("\n"))), None, KeyAudit.off(KeyPurpose.Read))
     }
     private def named = {
       val columns = texts("columnKeys").map { case (path, key) => s"${keys.find(_._2 == key).get._1}: $path" }

@@ -15,7 +15,7 @@ import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import io.pmeparquet.{PmeException, Secret}
 import io.pmeparquet.cipher.ModuleFrame
-import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsUse}
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.options.{Level, OptionValues, Settings}
@@ -44,7 +44,8 @@ abstract class WrittenFilesSuite extends FunSuite {
     def key(name: String) = Base64.getEncoder.encodeToString(Array.fill(16)(name.head.toByte))
     new Secret(names.map(name => s"$name=${key(name)}").mkString("\n"))
   }
-  protected def kms(names: String*): KmsUse = KmsUse(StaticSettings(secret(names: _*)), None)
+  protected def kms(names: String*): KmsUse =
+    KmsUse(StaticSettings(secret(names: _*)), None, KeyAudit.off(KeyPurpose.Read))
 
   protected def values(options: (String, String)*): OptionValues =
     new OptionValues(Map(Level.Option -> options.map { case (name, value) =>

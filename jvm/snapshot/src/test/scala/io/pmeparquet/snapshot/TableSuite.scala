@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{PmeException, Secret, Sha256}
-import io.pmeparquet.keys.{KeySource, KmsSource, KmsUse}
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KeySource, KmsSource, KmsUse}
 import io.pmeparquet.kms.local.{StaticKms, StaticSettings}
 import io.pmeparquet.options.{Level, OptionValues, Settings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
@@ -41,7 +41,8 @@ abstract class TableSuite extends FunSuite {
   private def secret(names: Seq[String]) =
     new Secret(names.map(name => s"$name=${Base64.getEncoder.encodeToString(digest(name))}").mkString("\n"))
 
-  protected def kms(names: String*): KmsUse = KmsUse(StaticSettings(secret(names)), None)
+  protected def kms(names: String*): KmsUse =
+    KmsUse(StaticSettings(secret(names)), None, KeyAudit.off(KeyPurpose.Read))
 
   protected def keys(names: String*): KeySource =
     new KmsSource(StaticKms.parse(secret(names)), /* lifetimeMillis= */ 0)

@@ -2,7 +2,7 @@ package io.pmeparquet.orc.keys
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.keys.{KeyBroker, KeySource, Kms, KmsSettings, KmsSource}
+import io.pmeparquet.keys.{KeyAudit, KeyBroker, KeyPurpose, KeySource, Kms, KmsSettings, KmsSource}
 import io.pmeparquet.kms.{HadoopKmsClient, KmsAccess}
 import io.pmeparquet.parquet.scope.ScopeRegistry
 
@@ -15,14 +15,15 @@ private[keys] object OrcAccess {
 
   def isHadoop(settings: KmsSettings): Boolean = settings.kind == "hadoop"
 
-  def openedKms(settings: KmsSettings, conf: Configuration): Kms =
+  def openedKms(settings: KmsSettings, conf: Configuration, audit: KeyAudit): Kms =
     KmsAccess.open(
       settings,
       if (isHadoop(settings)) {
         val own = new Configuration(conf)
         own.setBoolean(HadoopKmsClient.OpensLocalKeys, true)
         own
-      } else conf
+      } else conf,
+      audit
     )
 
   def localKeysOf(
@@ -49,7 +50,7 @@ private[keys] object OrcAccess {
       allowed: Option[Set[OrcKeyName]]
   ) extends OrcAccess {
     override def open(conf: Configuration, lifetimeMillis: Long): KeySource = {
-      val kms = openedKms(settings, conf)
+      val kms = openedKms(settings, conf, KeyAudit.off(KeyPurpose.Read))
       new KmsSource(localKeysOf(kms, settings, wrapped, allowed, lifetimeMillis), lifetimeMillis)
     }
   }

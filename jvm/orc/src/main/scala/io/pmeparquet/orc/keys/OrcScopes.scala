@@ -35,7 +35,13 @@ object OrcScopes {
         orc.opening.kms.contains(use) && orc.opening.wrapped == wrapped
     ScopeRegistry.shared(fits) {
       val localKeys =
-        localKeysOf(openedKms(use.settings, conf), use.settings, wrapped, None, settings.kekLifetimeMillis)
+        localKeysOf(
+          openedKms(use.settings, conf, use.audit),
+          use.settings,
+          wrapped,
+          None,
+          settings.kekLifetimeMillis
+        )
       new KmsSource(localKeys, settings.kekLifetimeMillis)
     }(scope(own, None, None, settings, _))
   }
@@ -56,7 +62,7 @@ object OrcScopes {
   ): OrcScope = {
     val where = "ORC write"
     val own = Use(use, wrapped)
-    val kms = openedKms(use.settings, conf)
+    val kms = openedKms(use.settings, conf, use.audit)
     val names = masterKeys.map { id =>
       val name = OrcKeyName.parse(id)
       val isWrapped = wrapped.exists(_.key.forall(_ == name))

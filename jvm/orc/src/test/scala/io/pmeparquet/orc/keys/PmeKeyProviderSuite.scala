@@ -12,7 +12,7 @@ import org.apache.orc.{EncryptionAlgorithm, InMemoryKeystore, OrcConf}
 import org.apache.orc.impl.{CryptoUtils, HadoopShims, KeyProvider}
 
 import io.pmeparquet.{AesKey, PmeException, Secret}
-import io.pmeparquet.keys.{KeyBrokers, KeyRoute, KmsUse}
+import io.pmeparquet.keys.{KeyAudit, KeyBrokers, KeyPurpose, KeyRoute, KmsUse}
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.material.KeyMaterial
 import io.pmeparquet.options.{Masking, OrcReadSettings}
@@ -29,7 +29,7 @@ class PmeKeyProviderSuite extends FunSuite {
     val lines = keys.map { case (name, key) =>
       s"$name=${Base64.getEncoder.encodeToString(key.insecureBytes)}"
     }
-    KmsUse(StaticSettings(new Secret(lines.mkString("\n"))), Some(Here))
+    KmsUse(StaticSettings(new Secret(lines.mkString("\n"))), Some(Here), KeyAudit.off(KeyPurpose.Read))
   }
   private val both = use("pii" -> pii, "pay@3" -> pay)
 
@@ -189,7 +189,7 @@ class PmeKeyProviderSuite extends FunSuite {
 
   test("key material of ours opens only under the master key that the file names") {
     val name = OrcKeyName("pii", 0)
-    val kms = io.pmeparquet.kms.KmsAccess.open(both.settings, conf)
+    val kms = io.pmeparquet.kms.KmsAccess.open(both.settings, conf, KeyAudit.off(KeyPurpose.Read))
     def material(id: String) = KeyMaterial(
       isFooterKey = false,
       masterKeyId = id,

@@ -2,7 +2,7 @@ package io.pmeparquet.parquet.scope
 
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.keys.{KeyBroker, KeySource, KmsSettings, KmsSource, KmsUse}
+import io.pmeparquet.keys.{KeyAudit, KeyBroker, KeyPurpose, KeySource, KmsSettings, KmsSource, KmsUse}
 import io.pmeparquet.kms.KmsAccess
 
 /**
@@ -40,6 +40,6 @@ private[parquet] object KeyAccess {
   /** `kms.callFrom=executor` */
   final case class AtKms(settings: KmsSettings) extends KeyAccess {
     override def open(conf: Configuration, lifetimeMillis: Long): KeySource =
-      new KmsSource(KmsAccess.open(settings, conf), lifetimeMillis)
+      new KmsSource(KmsAccess.open(settings, conf, KeyAudit.off(KeyPurpose.Read)), lifetimeMillis)
   }
 }

@@ -71,7 +71,7 @@ object Scopes {
   }
 
   private[parquet] def open(use: KmsUse, conf: Configuration, lifetimeMillis: Long): ScopeOpening = {
-    val kms = KmsAccess.open(use.settings, conf)
+    val kms = KmsAccess.open(use.settings, conf, use.audit)
     val noticed = warnOfSingleWrapping(use.settings, kms)
     val source = new KmsSource(kms, lifetimeMillis, noticed = noticed, halfUsed = warnOfUses)
     new ScopeOpening(source, Some(use))

@@ -10,7 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 import org.slf4j.LoggerFactory
 
-import io.pmeparquet.{AesKey, PmeException, RecentValues}
+import io.pmeparquet.{AesKey, PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.keys._
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.material.SharedKeks
@@ -36,6 +36,19 @@ private[pmeparquet] object ConfigurationBroker extends Expiring {
   /** Whether the options let the driver call the KMS. */
   private[standalone] def mayAsk(values: OptionValues): Boolean =
     values.choice(PmeOptions.CallFrom) != "executor" && !isDirect(values)
+
+  /** How this process, which calls the KMS itself, records that. */
+  private[standalone] def ownAudit(values: OptionValues, purpose: KeyPurpose): KeyAudit = {
+    val audit = ConfigurationOptions.audit(values, purpose)
+    if (audit.mode.isOn && routes.exists(_.isWorker))
+      throw PmeErrors.contradiction(
+        PmeOptions.Audit.name,
+        "this executor would call the KMS itself, because its driver does not know its configuration, and the record is " +
+          "the driver's",
+        "Set options in the session, and not in the table, read or write."
+      )
+    audit
+  }
 
   private def ask(route: ConfigurationRoute, request: => String): Option[KeyBroker] =
     try route.broker(request)
@@ -105,8 +118,9 @@ private[pmeparquet] object ConfigurationBroker extends Expiring {
     val lifetimeMillis = Settings.lifetimeMillis(ConfigurationOptions.of(conf))
     val user = UserGroupInformation.getCurrentUser
     val openKms: PrivilegedAction[KmsSource] = () => {
-      val settings = ConfigurationOptions.kms(ConfigurationOptions.of(conf), conf)
-      new KmsSource(KmsAccess.open(settings, conf), lifetimeMillis)
+      val values = ConfigurationOptions.of(conf)
+      val audit = ConfigurationOptions.audit(values, KeyPurpose.Read)
+      new KmsSource(KmsAccess.open(ConfigurationOptions.kms(values, conf), conf, audit), lifetimeMillis)
     }
     val source = new RenewedSource(lifetimeMillis, () => user.doAs(openKms))
     val keks = new SharedKeks(source, lifetimeMillis)

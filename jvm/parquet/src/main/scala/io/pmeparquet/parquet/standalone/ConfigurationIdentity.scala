@@ -92,7 +92,7 @@ private[standalone] object ConfigurationIdentity {
   )
 
   private val OfKms: Set[OptionSpec] =
-    (PmeOptions.kmsOptions ++ Seq(
+    (PmeOptions.kmsOptions ++ PmeOptions.auditOptions ++ Seq(
       PmeOptions.InstanceId,
       PmeOptions.InstanceUrl,
       PmeOptions.AccessToken,

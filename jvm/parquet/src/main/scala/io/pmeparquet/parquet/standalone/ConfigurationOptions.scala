@@ -7,10 +7,11 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{PmeErrors, SecretReference}
-import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsSettings}
 import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.options.{
+  AuditSettings,
   DeltaNames,
   Level,
   NamedKeys,
@@ -82,6 +83,10 @@ private[standalone] object ConfigurationOptions {
     val secrets = new ProcessSecrets(conf, name => Option(conf.get(name)))
     KmsAccess.settings(new DriverOptionReader(values, conf, secrets, Set.empty))
   }
+
+  /** How uses of keys are recorded. */
+  def audit(values: OptionValues, purpose: KeyPurpose): KeyAudit =
+    AuditSettings.of(values, _ => None, purpose, None)
 
   private def refuseSparks(values: OptionValues): Unit =
     PmeOptions.ofSparkOnly

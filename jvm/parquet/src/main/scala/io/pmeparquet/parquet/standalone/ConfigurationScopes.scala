@@ -7,7 +7,7 @@ import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{PmeErrors, RecentValues}
 import io.pmeparquet.cipher.CryptoProvider
-import io.pmeparquet.keys.{KeyBroker, KeySource, KmsSettings, KmsUse}
+import io.pmeparquet.keys.{KeyAudit, KeyBroker, KeyPurpose, KeySource, KmsSettings, KmsUse}
 import io.pmeparquet.kms.client.ConfigurationDigest
 import io.pmeparquet.options.{FileSettings, OptionValues, ReadSettings, Settings, WriteSettings}
 import io.pmeparquet.parquet.admission.{Admissions, FileDecryption}
@@ -85,7 +85,10 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
       val scope = ConfigurationBroker
         .find(conf, values)
         .map(Scopes.readThroughBroker(_, settings))
-        .getOrElse(Scopes.forRead(KmsUse(ConfigurationOptions.kms(values, conf), None), settings, conf))
+        .getOrElse {
+          val audit = ConfigurationBroker.ownAudit(values, KeyPurpose.Read)
+          Scopes.forRead(KmsUse(ConfigurationOptions.kms(values, conf), None, audit), settings, conf)
+        }
       scope -> settings.kekLifetimeMillis
     }
   }
@@ -105,18 +108,25 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
       val values = ConfigurationOptions.of(conf, withColumns = !inLog)
       Settings.requireKeys(values)
       val scope = ConfigurationBroker.find(conf, values) match {
-        case Some(broker) => Scopes.writeThroughBroker(broker, settings(values, AtDriver).files)
+        case Some(broker) =>
+          Scopes.writeThroughBroker(broker, settings(values, AtDriver, AtDriver.audit).files)
         case None =>
-          Scopes.forWrite(settings(values, ConfigurationOptions.kms(values, conf)), tableDirectory = "", conf)
+          val audit = ConfigurationBroker.ownAudit(values, KeyPurpose.Write)
+          val own = settings(values, ConfigurationOptions.kms(values, conf), audit)
+          Scopes.forWrite(own, tableDirectory = "", conf)
       }
       scope -> Settings.lifetimeMillis(values)
     }
   }
 
-  private[standalone] def settings(values: OptionValues, kms: => KmsSettings): WriteSettings = {
+  private[standalone] def settings(
+      values: OptionValues,
+      kms: => KmsSettings,
+      audit: KeyAudit
+  ): WriteSettings = {
     // If it names neither keys nor a KMS, the error is about the keys.
     Settings.requireKeys(values)
-    val settings = Settings.forWrite(values, KmsUse(kms, None), caseSensitive = true)
+    val settings = Settings.forWrite(values, KmsUse(kms, None, audit), caseSensitive = true)
     refuseUnsafe(settings)
     settings
   }
@@ -125,6 +135,9 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   private[standalone] case object AtDriver extends KmsSettings {
     override def kind: String = "driver"
     override def isInProcess: Boolean = false
+
+    /** It records what it calls. */
+    val audit: KeyAudit = KeyAudit.off(KeyPurpose.Write)
   }
 
   /** Settings of a task may be what a secret refers to, so secrets count as well. */
@@ -197,14 +210,16 @@ private[pmeparquet] object LogTrial {
   def of(conf: Configuration): LogTrial = of(conf, ConfigurationBroker.find(conf, _))
 
   private[standalone] def of(conf: Configuration, find: OptionValues => Option[KeyBroker]): LogTrial = {
+    import ConfigurationScopes.AtDriver
     val values = ConfigurationOptions.of(conf, withColumns = false)
     Settings.requireKeys(values)
     find(values) match {
       case Some(broker) =>
-        val files = ConfigurationScopes.settings(values, ConfigurationScopes.AtDriver).files
+        val files = ConfigurationScopes.settings(values, AtDriver, AtDriver.audit).files
         new LogTrial(broker, files, isByDriver = true, isAsAsked = true)
       case None =>
-        val settings = ConfigurationScopes.settings(values, ConfigurationOptions.kms(values, conf))
+        val audit = ConfigurationBroker.ownAudit(values, KeyPurpose.Try)
+        val settings = ConfigurationScopes.settings(values, ConfigurationOptions.kms(values, conf), audit)
         val source = Scopes.open(settings.use, conf, lifetimeMillis = 0).source
         new LogTrial(source, settings.files, isByDriver = false, !ConfigurationBroker.mayAsk(values))
     }

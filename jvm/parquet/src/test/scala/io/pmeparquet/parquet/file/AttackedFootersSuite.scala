@@ -5,7 +5,7 @@ import java.util.Base64
 
 import org.apache.parquet.format.{AesGcmCtrV1, AesGcmV1, EncryptionAlgorithm}
 
-import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsUse}
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.parquet.AttackedFilesSuite
 import io.pmeparquet.Secret
@@ -313,7 +313,8 @@ class AttackedFootersSuite extends AttackedFilesSuite {
     directory.test(s"a file opens with no other keys of the same names: ${title(kind)}") { root =>
       val file = attacked(root, keys ++ kind)
       val zero = Base64.getEncoder.encodeToString(new Array[Byte](16))
-      val others = KmsUse(StaticSettings(new Secret(s"f=$zero\nn=$zero")), None)
+      val others =
+        KmsUse(StaticSettings(new Secret(s"f=$zero\nn=$zero")), None, KeyAudit.off(KeyPurpose.Read))
       val readers = kind.filter(_ == ctr)
       assertEquals(outcome(reader(use, readers: _*), file), Read)
       assertEquals(outcome(reader(others, readers: _*), file), NotAuthentic)

@@ -21,7 +21,6 @@ import scala.reflect.ClassTag$;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
-import io.pmeparquet.keys.KeyBrokers;
 import io.pmeparquet.parquet.scope.ScopeRegistry$;
 
 /**
@@ -49,7 +48,7 @@ final class KeyRpc {
   static synchronized String answer() {
     RpcEnv rpc = SparkEnv.get().rpcEnv();
     if (answering != rpc) {
-      rpc.setupEndpoint(NAME, new Answers(rpc, KeyBrokers::answer));
+      rpc.setupEndpoint(NAME, new Answers(rpc, KeyCallers::answer));
       answering = rpc;
     }
     return NAME;

@@ -11,6 +11,7 @@ import org.apache.spark.sql.types.{LongType, StringType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.options.WriteSettings
 import io.pmeparquet.parquet.copy.{FileMerge, FileTraits, MergedFile}
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
@@ -137,7 +138,7 @@ private final class CompactionRun(
 ) {
   import CompactionRun._
 
-  private val resolved = ResolvedOptions.ofFrame(session, options)
+  private val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Copy)
   private val conf = SparkAccess.hadoopConf(session, options)
   private val from = TableFiles.qualified(path, conf)
   private lazy val table = TableFiles.tableOf(from, conf)
@@ -373,7 +374,7 @@ private final class CompactionRun(
   }
 
   private def writeScope(settings: io.pmeparquet.options.FileSettings): WriteScope =
-    PreparedWrite.scope(WriteSettings(resolved.kmsUse, settings), conf, table, None)
+    PreparedWrite.scope(WriteSettings(resolved.kmsUse(KeyPurpose.Write), settings), conf, table, None)
 
   private def written(
       merges: Seq[Merge],

@@ -6,7 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.keys.{Kms, NoKms}
+import io.pmeparquet.keys.{KeyPurpose, Kms, NoKms}
 import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.inspect.{FileUsage, FileUse}
 import io.pmeparquet.parquet.rotation.RotationKeys
@@ -28,7 +28,7 @@ private[admin] final class FooterReading(session: SparkSession, options: Map[Str
   private val conf = SparkAccess.hadoopConf(session, options)
   private val resolved = ResolvedOptions.ofFrame(session, options)
 
-  val kms: Kms = if (resolved.namesKms) resolved.openKms() else NoKms
+  val kms: Kms = if (resolved.namesKms) resolved.openKms(KeyPurpose.Inspect) else NoKms
 
   /** Opens whatever the options have keys for, also files that they refuse: this scope reads no rows. */
   val scope: ReadScope = {

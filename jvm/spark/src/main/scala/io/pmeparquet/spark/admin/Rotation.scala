@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.pmeparquet.{Audience, PmeErrors}
-import io.pmeparquet.keys.WrappedKey
+import io.pmeparquet.keys.{KeyPurpose, WrappedKey}
 import io.pmeparquet.orc.keys.OrcScopes
 import io.pmeparquet.orc.OrcRotation
 import io.pmeparquet.parquet.rotation.{
@@ -85,8 +85,8 @@ private final class RotationJob(
 
   private val conf: Configuration = SparkAccess.hadoopConf(session, options)
   private val resolved = ResolvedOptions.ofFrame(session, options)
-  private val before = resolved.openKms()
-  private val after = settings.newKms.map(ResolvedOptions.ofFrame(session, _).openKms())
+  private val before = resolved.openKms(KeyPurpose.Rotate)
+  private val after = settings.newKms.map(ResolvedOptions.ofFrame(session, _).openKms(KeyPurpose.Rotate))
   DriverRoute.warnWhereReadable(session)
   private val keys = RotationKeys.open(before, after, resolved.readSettings, DriverRoute.open())
 

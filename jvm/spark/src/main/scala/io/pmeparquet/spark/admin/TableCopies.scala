@@ -14,6 +14,7 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.{Audience, PmeErrors, PmeException}
 import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.options.{FileSettings, PmeOptions, Use}
 import io.pmeparquet.orc.OrcUsage
 import io.pmeparquet.parquet.copy.{Copied, FileRewrite}
@@ -140,10 +141,10 @@ private final class TableCopy(
     readOptions: Map[String, String],
     writeOptions: Option[Map[String, String]]
 ) {
-  private val reading = ResolvedOptions.ofFrame(session, readOptions)
+  private val reading = ResolvedOptions.ofOperation(session, readOptions, KeyPurpose.Copy)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
   private val checkOptions = writeOptions.getOrElse(TableInPlace.allowingPlaintext(readOptions))
-  private val checking = ResolvedOptions.ofFrame(session, checkOptions)
+  private val checking = ResolvedOptions.ofOperation(session, checkOptions, KeyPurpose.Copy)
   private val writing = writeOptions.map(_ => checking)
   private val writeConf = SparkAccess.hadoopConf(session, checkOptions)
   private val from = TableFiles.qualified(source, readConf)

@@ -8,6 +8,7 @@ import org.apache.spark.sql.types.LongType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.{ColumnKeys, KeyPlan, LeafColumn}
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.options.{FileSettings, PmeOptions}
 import io.pmeparquet.parquet.copy.{
   Copied,
@@ -73,7 +74,7 @@ private[admin] object EncryptedInPlace {
 private[admin] final class TableInPlace(session: SparkSession, path: String, options: Map[String, String]) {
   import TableInPlace._
 
-  private val resolved = ResolvedOptions.ofFrame(session, options)
+  private val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Copy)
   private val conf = SparkAccess.hadoopConf(session, options)
   private val from = TableFiles.qualified(path, conf)
 
@@ -88,7 +89,9 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
       throw PmeErrors.badSource(from.toString, "it has no files", "Name the directory of a table, or a file.")
     FileRewrite.requirePrefixes(settings, files.map(file => new Path(file.path)))
     // The run compares encrypted files with everything that the options ask for, which includes the keys of columns.
-    val read = ResolvedOptions.ofFrame(session, allowingPlaintext(options)).readScopeWithoutColumns
+    val read = ResolvedOptions
+      .ofOperation(session, allowingPlaintext(options), KeyPurpose.Copy)
+      .readScopeWithoutColumns
     checkPartitions(files.map(within(table, _)), settings)
     val (columns, unreadable) = lookAt(files, read)
     if (columns.isEmpty) result(unreadable)

@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.{KeyNames, LeafColumn}
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.options.{ParquetNames, PmeOptions}
 import io.pmeparquet.parquet.inspect.FileUsage
 import io.pmeparquet.snapshot.manifest.TablePolicy
@@ -38,7 +39,7 @@ object TableKeys {
         val ofRead = asked.filterNot { case (name, value) =>
           name.equalsIgnoreCase("snapshot") && value.equalsIgnoreCase("update")
         }
-        val reading = ResolvedOptions.ofFrame(session, ofRead)
+        val reading = ResolvedOptions.ofOperation(session, ofRead, KeyPurpose.Inspect)
         val table = TableFiles.qualified(path, reading.conf)
         val found = new SnapshotReads(reading).tables(Seq(table), _ => false)
         found.find(_.directory == table).fold("") { one =>

@@ -8,6 +8,7 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.types.{IntegerType, StringType}
 
 import io.pmeparquet.{Condition, PmeErrors}
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.orc.{OrcUsage, OrcVerification}
 import io.pmeparquet.orc.keys.{OrcProviders, OrcScope}
 import io.pmeparquet.parquet.storage.ListedFile
@@ -110,7 +111,7 @@ object Verification {
       live: Option[LiveFiles]
   ): Run = {
     val conf = SparkAccess.hadoopConf(session, options)
-    val resolved = ResolvedOptions.ofFrame(session, options)
+    val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Verify)
     val scope = resolved.readScope
     val contents = TableContents.of(session, new Path(path), conf, options, live)
     val all = (contents.live ++ (if (allFiles) contents.others else Nil)).sortBy(_.path)

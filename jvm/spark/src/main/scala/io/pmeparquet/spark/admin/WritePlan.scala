@@ -13,7 +13,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnProtection, KeyDraft, LeafColumn}
-import io.pmeparquet.keys.KmsSettings
+import io.pmeparquet.keys.{KeyPurpose, KmsSettings}
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.schema.SchemaColumns
 import io.pmeparquet.parquet.write.WriteRules
@@ -144,7 +144,7 @@ object WritePlan {
 /** Makes a [[WritePlan]]. ''Driver only.'' */
 private[admin] final class WritePlanning(session: SparkSession, options: Map[String, String]) {
   private val sqlConf = SparkAccess.sqlConf(session)
-  private val resolved = ResolvedOptions.ofFrame(session, options)
+  private val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Try)
   private lazy val hadoop = SparkAccess.hadoopConf(session, options)
 
   def of(schema: StructType, partitionBy: Seq[String]): WritePlan = {

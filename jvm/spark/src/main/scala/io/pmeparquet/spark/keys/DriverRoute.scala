@@ -24,7 +24,7 @@ private[spark] final case class DriverRoute(endpoint: String) extends KeyRoute {
     // Tasks in the driver may have our classes from another class loader, where no key brokers are open. Then RPC finds them.
     if (SparkEnv.get.executorId == DriverRoute.Driver && endpoint == KeyRpc.NAME) KeyBrokers.answer(request)
     else
-      try KeyRpc.ask(endpoint, request)
+      try KeyRpc.ask(endpoint, KeyCallers.sent(request))
       catch {
         case failed @ (_: SparkException | _: TimeoutException | _: IOException | _: IllegalStateException) =>
           throw PmeErrors.kmsUnavailable(where, "the driver, which calls it, did not answer", failed)
@@ -32,7 +32,7 @@ private[spark] final case class DriverRoute(endpoint: String) extends KeyRoute {
 }
 
 private[spark] object DriverRoute {
-  private val Driver = "driver"
+  private[keys] val Driver = "driver"
   private val log = LoggerFactory.getLogger(classOf[DriverRoute])
   private val warned = new AtomicBoolean
 

@@ -21,6 +21,8 @@ final class SparkConfigurationRoute extends ConfigurationRoute {
       taken
     }
 
+  override def isWorker: Boolean = KeyCallers.isExecutor
+
   private def ask(request: Array[Byte]) =
     try Some(KeyRpc.ask(KeyRpc.CONFIGURATIONS, request))
     catch {

@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.options
 
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.options.{OrcReadSettings, OrcSettings, OrcWriteSettings, PmeOptions, Settings}
 import io.pmeparquet.orc.keys.{OrcScope, OrcScopes, WrappedMasterKey}
 import io.pmeparquet.PmeErrors
@@ -33,7 +34,7 @@ private[spark] final class OrcResolver(options: ResolvedOptions, property: Optio
   )
 
   private def reading(settings: OrcReadSettings) =
-    OrcScopes.forRead(options.kmsUse, wrappedKeys(forWrite = false), settings, options.conf)
+    OrcScopes.forRead(options.kmsUse(KeyPurpose.Read), wrappedKeys(forWrite = false), settings, options.conf)
 
   /** The checked options of a write. This calls no KMS. */
   def writeSettings: OrcWriteSettings = OrcSettings.forWrite(values, options.caseSensitive)
@@ -48,7 +49,13 @@ private[spark] final class OrcResolver(options: ResolvedOptions, property: Optio
    * @param bits the length of local keys, if options say it
    */
   def write(masterKeys: Seq[String], bits: Option[Int]): OrcScope =
-    OrcScopes.forWrite(options.kmsUse, wrappedKeys(forWrite = true), masterKeys, bits, options.conf)
+    OrcScopes.forWrite(
+      options.kmsUse(KeyPurpose.Write),
+      wrappedKeys(forWrite = true),
+      masterKeys,
+      bits,
+      options.conf
+    )
 
   /** Whether the user names wrapped master keys, so that those of the table do not count. */
   def namesMasterKeys: Boolean = options.own.text(PmeOptions.OrcMasterKeys).isDefined

@@ -10,10 +10,11 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference}
 import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyNames}
-import io.pmeparquet.keys.{Kms, KmsSettings, KmsUse}
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, Kms, KmsSettings, KmsUse}
 import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.options.{
+  AuditSettings,
   Level,
   Masking,
   NumberedWrite,
@@ -30,8 +31,8 @@ import io.pmeparquet.options.{
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.decode.VectorizedLink
-import io.pmeparquet.spark.keys.DriverRoute
-import io.pmeparquet.spark.session.SparkAccess
+import io.pmeparquet.spark.keys.{DriverRoute, KeyCallers}
+import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
 /**
  * The options of one read, write or operation, and the settings that follow from them. Precedence: option of this read
@@ -46,11 +47,13 @@ import io.pmeparquet.spark.session.SparkAccess
  *
  * @param origin where the options come from
  * @param spelled the options as the user spelled them
+ * @param operation what the keys are for, if this is neither a read nor a write
  */
 private[pmeparquet] final class ResolvedOptions private (
     val session: SparkSession,
     origin: OptionOrigin,
-    val spelled: Map[String, String]
+    val spelled: Map[String, String],
+    operation: Option[KeyPurpose]
 ) {
   private val sources = new OptionSources(session)
 
@@ -154,14 +157,29 @@ private[pmeparquet] final class ResolvedOptions private (
   def kmsSettings: KmsSettings = KmsAccess.settings(configured)
 
   /** The KMS that the options name. The driver calls it. */
-  def openKms(): Kms = KmsAccess.open(kmsSettings, conf)
+  def openKms(purpose: KeyPurpose): Kms = KmsAccess.open(kmsSettings, conf, audit(purpose))
 
   /** The KMS that the options name, called from where `callFrom` says. */
-  def kmsUse: KmsUse = {
+  def kmsUse(purpose: KeyPurpose): KmsUse = {
     val fromDriver = values.choice(PmeOptions.CallFrom) == "driver"
     val settings = kmsSettings
     DriverRoute.warnWhereReadable(session)
-    KmsUse(settings, if (fromDriver) Some(DriverRoute.open()) else None)
+    KmsUse(settings, if (fromDriver) Some(DriverRoute.open()) else None, audit(purpose))
+  }
+
+  private def audit(purpose: KeyPurpose): KeyAudit = {
+    def ofApplication(option: String) =
+      session.sparkContext.getConf.getOption(FormatName.SessionPrefix + option)
+    val path = spelled.collectFirst { case (name, value) if name.equalsIgnoreCase("path") => value }
+    val audit =
+      AuditSettings.of(
+        values,
+        ofApplication,
+        operation.getOrElse(purpose),
+        path.orElse(table.map(_.mkString(".")))
+      )
+    if (audit.mode.isOn) KeyCallers.of(session.sparkContext)
+    audit
   }
 
   /** The secret that an option refers to; none if it is not set. */
@@ -228,7 +246,7 @@ private[pmeparquet] final class ResolvedOptions private (
 
   private def readScope(settings: ReadSettings) = {
     checkPolicy()
-    Scopes.forRead(kmsUse, settings, conf)
+    Scopes.forRead(kmsUse(KeyPurpose.Read), settings, conf)
   }
 
   /**
@@ -263,7 +281,7 @@ private[pmeparquet] final class ResolvedOptions private (
   def writeSettings: WriteSettings = {
     // If a write names neither keys nor a KMS, the error is about the keys.
     Settings.requireKeys(values)
-    Settings.forWrite(values, kmsUse, caseSensitive)
+    Settings.forWrite(values, kmsUse(KeyPurpose.Write), caseSensitive)
   }
 
   /**
@@ -294,11 +312,15 @@ private[pmeparquet] object ResolvedOptions {
 
   /** @param options as Spark hands them over */
   def of(session: SparkSession, origin: OptionOrigin, options: Map[String, String]): ResolvedOptions =
-    new ResolvedOptions(session, origin, spelled(options))
+    new ResolvedOptions(session, origin, spelled(options), None)
 
   /** For options that the user gave to this operation, all of them. */
   def ofFrame(session: SparkSession, options: Map[String, String]): ResolvedOptions =
     of(session, OptionOrigin.Frame, options)
+
+  /** The same for an operation, which uses keys for this purpose. */
+  def ofOperation(session: SparkSession, options: Map[String, String], purpose: KeyPurpose): ResolvedOptions =
+    new ResolvedOptions(session, OptionOrigin.Frame, spelled(options), Some(purpose))
 
   /** Options as the user spelled them: Spark's maps give their keys in lower case. */
   def spelled(options: Map[String, String]): Map[String, String] = options match {

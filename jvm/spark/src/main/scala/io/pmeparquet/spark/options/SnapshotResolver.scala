@@ -6,7 +6,7 @@ import java.util.Arrays
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.keys.{KeyPurpose, KmsUse}
 import io.pmeparquet.options.{PmeOptions, SnapshotSettings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 import io.pmeparquet.snapshot.{SnapshotDirectory, TableSnapshots, Version}
@@ -24,9 +24,9 @@ private[spark] final class SnapshotResolver(options: ResolvedOptions) {
 
   /** Opens parts, and gets the keys of HMACs. */
   lazy val scope: ReadScope =
-    Scopes.forRead(options.kmsUse, TableSnapshots.acceptingParts(options.readSettings), conf)
+    Scopes.forRead(options.kmsUse(KeyPurpose.Seal), TableSnapshots.acceptingParts(options.readSettings), conf)
 
-  lazy val kmsUse: KmsUse = options.kmsUse
+  lazy val kmsUse: KmsUse = options.kmsUse(KeyPurpose.Seal)
 
   private lazy val verifyKey: Option[PublicKey] =
     options.secret(PmeOptions.VerifyKey).map(VerifyKey.ofPem(PmeOptions.VerifyKey.name, _))
@@ -56,7 +56,7 @@ private[spark] final class SnapshotResolver(options: ResolvedOptions) {
 
   private lazy val signingKey =
     options.values.text(PmeOptions.SigningKey).map(_.trim).filter(_.nonEmpty).map { id =>
-      id -> options.openKms().signingKey(id, s"option ${PmeOptions.SigningKey.name}")
+      id -> options.openKms(KeyPurpose.Seal).signingKey(id, s"option ${PmeOptions.SigningKey.name}")
     }
 
   /**
@@ -127,7 +127,11 @@ private[spark] final class StoreResolver(text: String, options: ResolvedOptions)
   /** The store, plaintext or encrypted. */
   lazy val store: XskipperStore = {
     val accepting = TableSnapshots.acceptingParts(options.readSettings).copy(allowPlaintextFiles = true)
-    new XskipperStore(directory, Scopes.forRead(options.kmsUse, accepting, options.conf), options.conf)
+    new XskipperStore(
+      directory,
+      Scopes.forRead(options.kmsUse(KeyPurpose.Seal), accepting, options.conf),
+      options.conf
+    )
   }
 }
 

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{IntegerType, StringType, StructType}
 
-import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsUse}
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.options.{Level, OptionValues, Settings}
 import io.pmeparquet.parquet.file.SplitReader
@@ -26,7 +26,7 @@ class FooterAggregatesSuite extends munit.FunSuite {
   private val scope = {
     val values = new OptionValues(Map(Level.Option -> Map("plaintextfiles" -> "allow")))
     val kms = StaticSettings(new Secret("f=AAECAwQFBgcICQoLDA0ODw=="))
-    Scopes.forRead(KmsUse(kms, None), Settings.forRead(values), conf)
+    Scopes.forRead(KmsUse(kms, None, KeyAudit.off(KeyPurpose.Read)), Settings.forRead(values), conf)
   }
 
   private val directory = FunFixture[LocalPath](

@@ -4,7 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{Condition, PmeException}
-import io.pmeparquet.keys.{Invocations, KeyUses}
+import io.pmeparquet.keys.{Invocations, KeyPurpose, KeyUses}
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.verify.{FileVerification, Sample}
 import io.pmeparquet.parquet.write.FileSealer
@@ -77,7 +77,7 @@ class WriteProvidersSuite extends SparkSuite with EachSpark {
   test("with direct keys, a key encrypts no more modules in all files than one key may") {
     val spent = held("of the limit", "footer") ++ footerOnly + ("keyManagement" -> "direct")
     write(people, spent)
-    val key = ResolvedOptions.ofFrame(spark, spent).openKms().directKey("footer", "test").get
+    val key = ResolvedOptions.ofFrame(spark, spent).openKms(KeyPurpose.Try).directKey("footer", "test").get
     KeyUses.ofJvm.reserve(key, "footer", Invocations.Limit - 500, "test")
     // Each job reserves 64 for its one file of few pages.
     val (written, refusals) = (1 to 20)

@@ -5,6 +5,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{Audience, Condition, PmeException}
 import io.pmeparquet.columns.{ColumnKeys, KeyTemplate}
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.options.WriteSettings
 import io.pmeparquet.parquet.scope.{KeyCalls, KmsTrial}
 import io.pmeparquet.spark.admin.job.FileJob
@@ -13,7 +14,7 @@ import io.pmeparquet.spark.session.SparkAccess
 
 /** Whether the KMS serves the driver and executors. It uses random keys that protect nothing. ''Driver only.'' */
 private[admin] final class KmsChecks(session: SparkSession, options: Map[String, String]) {
-  private lazy val resolved = ResolvedOptions.ofFrame(session, options)
+  private lazy val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Try)
   private lazy val conf: Configuration = SparkAccess.hadoopConf(session, options)
 
   /** @param executorsWork whether executors run tasks, so that they can call the KMS */
@@ -26,7 +27,7 @@ private[admin] final class KmsChecks(session: SparkSession, options: Map[String,
       settings match {
         case Right(settings) => tried(settings, executorsWork)
         case Left(_) =>
-          val found = s"${resolved.openKms().describe}: no key is named, so nothing was wrapped"
+          val found = s"${resolved.openKms(KeyPurpose.Try).describe}: no key is named, so nothing was wrapped"
           val remedy = s"Name keys: ${Audience.current.doctorKeys}."
           Seq(Check.warning("KMS", found, remedy))
       }

@@ -7,6 +7,7 @@ import scala.collection.JavaConverters._
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{AesKey, PmeErrors}
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.orc.keys.{OrcKeyName, WrappedMasterKey}
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.options.ResolvedOptions
@@ -94,7 +95,7 @@ object OrcMigration {
   ): String = PmeSparkException.translated {
     val bits = masterKey.length * 8
     if (bits != 128 && bits != 256) throw PmeErrors.orcMasterKeySize(bits)
-    val kms = ResolvedOptions.ofFrame(session, options.asScala.toMap).openKms()
+    val kms = ResolvedOptions.ofFrame(session, options.asScala.toMap).openKms(KeyPurpose.Copy)
     WrappedMasterKey.wrap(kms, AesKey.of(masterKey, "master_key"), OrcKeyName.parse(key), kmsKey)
   }
 

@@ -15,6 +15,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.copy.InPlaceManifest
 import io.pmeparquet.parquet.storage.{Found, ListedFile, OwnFiles, ResumableTable, StagedTable}
@@ -49,7 +50,7 @@ private[migration] final class OrcMigrationRun(
       new MigrationPlanning(session, looked.source, FileRows.withoutChars(schema), looked.facts, writeOptions)
     val options = planning.options(bloomFilters)
     planning
-      .refusals(ResolvedOptions.ofFrame(session, options).writeSettings.files)
+      .refusals(ResolvedOptions.ofOperation(session, options, KeyPurpose.Copy).writeSettings.files)
       .headOption
       .foreach(refused => throw refused)
     new OrcMigrationJob(
@@ -92,7 +93,9 @@ private[migration] final class OrcMigrationRun(
     )
     try {
       val options = planning.options(bloomFilters)
-      val own = planning.refusals(ResolvedOptions.ofFrame(session, options).writeSettings.files) ++ taken
+      val own = planning.refusals(
+        ResolvedOptions.ofOperation(session, options, KeyPurpose.Copy).writeSettings.files
+      ) ++ taken
       val partitions = looked.source.partitions
       val write = WritePlan.of(
         session,
@@ -126,7 +129,8 @@ private[migration] final class OrcMigrationRun(
     refuseWithin(found)
     val seal = sealedAs(found)
     val scope =
-      new OrcResolver(ResolvedOptions.ofFrame(session, readOptions), found.property).read(isSparks = false)
+      new OrcResolver(ResolvedOptions.ofOperation(session, readOptions, KeyPurpose.Copy), found.property)
+        .read(isSparks = false)
     // The session may say so as well.
     if (scope.settings.acceptsRefusals)
       throw PmeErrors.masksNotMigrated(s"${PmeOptions.OrcMasks.name} or deniedColumns")
@@ -159,7 +163,7 @@ private[migration] final class OrcMigrationRun(
    * @return what the copy of each file compares, too
    */
   private def sealedAs(found: OrcSource): SealState = {
-    val resolved = ResolvedOptions.ofFrame(session, readOptions)
+    val resolved = ResolvedOptions.ofOperation(session, readOptions, KeyPurpose.Copy)
     val files = found.files.map { file =>
       ListedFile(file.path, file.length, file.modified, hasExternalMaterial = false)
     }
@@ -372,7 +376,7 @@ private final class OrcMigrationJob(
 
   /** Runs that would write other files have other staged tables: what a file has must not depend on the run. */
   private def purpose: String = {
-    val settings = ResolvedOptions.ofFrame(session, writeOptions).writeSettings
+    val settings = ResolvedOptions.ofOperation(session, writeOptions, KeyPurpose.Copy).writeSettings
     val ofSpark = sql.filter(_._1.startsWith("spark.sql.parquet."))
     val all =
       InPlaceManifest.described(settings.files) ++ ofSpark ++ OrcMigrationRun.ofContent(writeOptions) ++

@@ -23,6 +23,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.SerializableConfiguration
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.parquet.recover.{FileRecovery, LostRows, RecoveredFile}
 import io.pmeparquet.parquet.storage.{CopiedTable, ListedFile, OwnFiles, StagedTable}
@@ -179,7 +180,7 @@ private final class RecoveryRun(
     like: Option[String],
     sealing: Option[Map[String, String]]
 ) {
-  private val reading = ResolvedOptions.ofFrame(session, readOptions)
+  private val reading = ResolvedOptions.ofOperation(session, readOptions, KeyPurpose.Copy)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
   private val writeConf = SparkAccess.hadoopConf(session, writeOptions)
   private val from = TableFiles.qualified(source, readConf)

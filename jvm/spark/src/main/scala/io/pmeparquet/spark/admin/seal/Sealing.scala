@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.ColumnKeys
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.snapshot.manifest.StrictJson
 import io.pmeparquet.spark.admin.job.Progress
@@ -107,7 +108,7 @@ object Sealing {
   }
 
   private def job(session: SparkSession, path: String, options: Map[String, String]) =
-    new SealingJob(ResolvedOptions.ofFrame(session, options), path)
+    new SealingJob(ResolvedOptions.ofOperation(session, options, KeyPurpose.Seal), path)
 }
 
 /** The indexes that somebody asks for. ''Driver only.'' */

@@ -11,6 +11,7 @@ import org.apache.spark.sql.types.{DataType, DecimalType}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind, WantedSummary}
@@ -94,7 +95,7 @@ private final class XskipperExport(
     options: Map[String, String]
 ) {
   private val conf = SparkAccess.hadoopConf(session, options)
-  private val resolved = ResolvedOptions.ofFrame(session, options)
+  private val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Seal)
   private val snapshots = new SnapshotResolver(resolved)
   private val table = TableFiles.qualified(path, conf)
   private val store = TableFiles.qualified(target, conf)

@@ -1,0 +1,62 @@
+package io.pmeparquet.keys
+
+/** What master keys are used for, as the record of their use names it. */
+sealed abstract class KeyPurpose(val name: String)
+
+object KeyPurpose {
+  case object Read extends KeyPurpose("read")
+  case object Write extends KeyPurpose("write")
+
+  /** Other master keys for the same files. */
+  case object Rotate extends KeyPurpose("rotate")
+
+  /** Reads and writes of operations that make files of files: copies, compaction, recovery. */
+  case object Copy extends KeyPurpose("copy")
+  case object Verify extends KeyPurpose("verify")
+
+  /** Seals, and reads of them. */
+  case object Seal extends KeyPurpose("seal")
+
+  /** Reports about keys and files. */
+  case object Inspect extends KeyPurpose("inspect")
+
+  /** Whether keys can be used at all, before anything needs them. */
+  case object Try extends KeyPurpose("try")
+  case object Erase extends KeyPurpose("erase")
+}
+
+/** Whether uses of master keys are recorded, and what follows if that fails. Later ones are stricter. */
+sealed abstract class AuditMode(val name: String, val rank: Int) {
+  def isOn: Boolean = rank > 0
+}
+
+object AuditMode {
+  case object Off extends AuditMode("off", 0)
+
+  /** A key is given out although its use could not be recorded. A warning says so. */
+  case object Try extends AuditMode("try", 1)
+
+  /** No key is given out unless its use is in the record's file. */
+  case object Require extends AuditMode("require", 2)
+
+  val all: Seq[AuditMode] = Seq(Off, Try, Require)
+}
+
+/**
+ * What a KMS is opened for, and how uses of its keys are recorded. Whoever opens a KMS has to say it.
+ *
+ * @param file the path of the record's file on this machine; none: only logs and listeners have the record
+ * @param table the table's path or name, if the caller knows one
+ */
+final case class KeyAudit(
+    mode: AuditMode,
+    file: Option[String],
+    purpose: KeyPurpose,
+    table: Option[String] = None
+)
+
+object KeyAudit {
+
+  /** For processes that nobody can ask to record: the options refuse `audit` there. */
+  def off(purpose: KeyPurpose): KeyAudit = KeyAudit(AuditMode.Off, None, purpose)
+}

@@ -1,0 +1,93 @@
+package io.pmeparquet.kms.audit
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.keys.{KeyAudit, KeyCaller, KeyPurpose}
+
+/** What a KMS was asked to do with a master key. */
+sealed abstract class KeyAction(val name: String)
+
+object KeyAction {
+  case object Wrap extends KeyAction("wrap")
+  case object Unwrap extends KeyAction("unwrap")
+
+  /** Wraps again within the KMS. */
+  case object Rewrap extends KeyAction("rewrap")
+
+  /** Gives the master key itself. */
+  case object Direct extends KeyAction("direct")
+
+  /** Gives what signs with the key. */
+  case object Sign extends KeyAction("sign")
+}
+
+/**
+ * What became of it.
+ *
+ * @param name `granted`; `refused`: the KMS said no, or has no such key; `failed`: it gave no answer
+ * @param condition why no key was given, if one of our conditions says it
+ */
+final case class KeyResult(name: String, condition: Option[String]) {
+  def isGranted: Boolean = name == KeyResult.Granted
+}
+
+object KeyResult {
+  val Granted = "granted"
+
+  def of(failed: Option[Throwable]): KeyResult = failed match {
+    case None => KeyResult(Granted, None)
+    case Some(ours: PmeException) =>
+      KeyResult(
+        if (ours.condition == Condition.KmsUnavailable) "failed" else "refused",
+        Some(ours.condition.name)
+      )
+    case Some(_) => KeyResult("failed", None)
+  }
+}
+
+/**
+ * One decision of a KMS. It holds neither keys nor values.
+ *
+ * @param keys how many keys of this master key the call was about
+ * @param where the file or job that needed it first; others may use the key while it is in memory
+ * @param requests by which ids the KMS's own log knows the calls
+ */
+final case class KeyEvent(
+    audit: KeyAudit,
+    caller: KeyCaller,
+    kms: String,
+    masterKey: String,
+    action: KeyAction,
+    keys: Int,
+    result: KeyResult,
+    where: String,
+    requests: Seq[String]
+) {
+  def purpose: KeyPurpose = audit.purpose
+
+  /** As the members of a JSON object. */
+  private[audit] def into(node: ObjectNode): ObjectNode = {
+    node.put("user", caller.user).put("application", caller.application)
+    node.put("query", caller.query.orNull).put("purpose", purpose.name)
+    node.put("table", audit.table.map(KeyEvent.short).orNull).put("where", KeyEvent.short(where))
+    node.put("kms", KeyEvent.short(kms)).put("master_key", KeyEvent.short(masterKey))
+    node.put("action", action.name).put("keys", keys)
+    node.put("result", result.name).put("condition", result.condition.orNull)
+    val ids = node.putArray("requests")
+    requests.foreach(ids.add)
+    node
+  }
+
+  /** As one line of JSON, for logs. */
+  def json: String = KeyEvent.mapper.writeValueAsString(into(KeyEvent.mapper.createObjectNode))
+}
+
+private[audit] object KeyEvent {
+  val mapper = new ObjectMapper
+
+  /** Names of files and keys are texts of others. */
+  private val MostChars = 2000
+  def short(text: String): String = if (text.length > MostChars) text.take(MostChars) + "…" else text
+}

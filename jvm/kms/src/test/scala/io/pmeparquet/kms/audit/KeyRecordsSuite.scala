@@ -1,0 +1,141 @@
+package io.pmeparquet.kms.audit
+
+import java.lang.reflect.{Method, Modifier}
+import java.nio.file.{Files, Path}
+import java.security.SecureRandom
+
+import scala.collection.mutable
+import scala.collection.JavaConverters._
+
+import munit.FunSuite
+
+import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
+import io.pmeparquet.keys._
+
+class KeyRecordsSuite extends FunSuite {
+  private val directory = FunFixture[Path](_ => Files.createTempDirectory("records"), _ => ())
+  private val key = AesKey.random(128, new SecureRandom)
+
+  /** Wraps what it is asked to, but nothing with `denied` or `missing`, and fails for `broken`. */
+  private class Answering extends Kms {
+    val calls: mutable.Buffer[String] = mutable.Buffer.empty
+    override def describe: String = "a KMS"
+    override def wrap(key: AesKey, id: String, where: String): String = {
+      calls += id
+      KmsCalls.noteRequest(s"r${calls.size}")
+      id match {
+        case "denied" => throw PmeErrors.keyDenied(where, id, describe)
+        case "broken" => throw new IllegalStateException("internal")
+        case _ => "wrapped"
+      }
+    }
+    override def unwrap(wrapped: String, id: String, where: String): AesKey =
+      if (wrapped == "bad") throw PmeErrors.keyNotFound(where, id, describe) else key
+    override def rewrapAll(wrapped: Seq[String], id: String, where: String) =
+      Some(wrapped.map(_ => Right("again")))
+    override def directKey(id: String, where: String): Option[AesKey] = if (id == "own") Some(key) else None
+  }
+
+  private def audit(mode: AuditMode, file: Path) =
+    KeyAudit(mode, Some(file.toString), KeyPurpose.Write, Some("/data/t"))
+
+  private def events(file: Path) =
+    Files.readAllLines(file).asScala.toSeq.map(KeyEvent.mapper.readTree)
+
+  private def uses(file: Path) = events(file)
+    .filter(_.path("event").asText == "use")
+    .map(use =>
+      (
+        use.path("action").asText,
+        use.path("master_key").asText,
+        use.path("keys").asInt,
+        use.path("result").asText
+      )
+    )
+
+  directory.test("each decision is one event, refused ones with their condition") { dir =>
+    val file = dir.resolve("keys.jsonl")
+    val kms = KeyRecords.recording(new Answering, audit(AuditMode.Require, file))
+    kms.wrap(key, "pii", "write to /data/t")
+    intercept[PmeException](kms.wrap(key, "denied", "write to /data/t"))
+    intercept[IllegalStateException](kms.wrap(key, "broken", "w"))
+    assertEquals(kms.unwrapAll(Seq("a", "bad", "c"), "pii", "f").map(_.isRight), Seq(true, false, true))
+    kms.rewrapAll(Seq("a", "b"), "pii", "f")
+    kms.directKey("own", "f")
+    assertEquals(kms.directKey("kept", "f"), None)
+    intercept[PmeException](kms.signingKey("signs", "f"))
+    assertEquals(
+      uses(file).toSet,
+      Set(
+        ("wrap", "pii", 1, "granted"),
+        ("wrap", "denied", 1, "refused"),
+        ("wrap", "broken", 1, "failed"),
+        ("unwrap", "pii", 2, "granted"),
+        ("unwrap", "pii", 1, "refused"),
+        ("rewrap", "pii", 2, "granted"),
+        ("direct", "own", 1, "granted"),
+        ("sign", "signs", 1, "refused")
+      )
+    )
+    val denied = events(file).find(_.path("master_key").asText == "denied").get
+    assertEquals(denied.path("condition").asText, "PME_KEY_DENIED")
+    assertEquals(denied.path("purpose").asText, "write")
+    assertEquals(denied.path("table").asText, "/data/t")
+    assertEquals(denied.path("requests").elements.asScala.map(_.asText).toSeq, Seq("r2"))
+    assertEquals(events(file).head.path("event").asText, "begin")
+  }
+
+  directory.test("with require a key is given out only when the record has it") { dir =>
+    val file = dir.resolve("missing/keys.jsonl")
+    val kms = KeyRecords.recording(new Answering, audit(AuditMode.Require, file))
+    val refused = intercept[PmeException](kms.unwrap("a", "pii", "f"))
+    assertEquals(refused.condition, Condition.AuditFailed)
+    assert(
+      kms.unwrapAll(Seq("a", "b"), "pii", "f").forall(_.left.exists(_.condition == Condition.AuditFailed))
+    )
+    Files.createDirectory(file.getParent)
+    kms.unwrap("a", "pii", "f")
+    assertEquals(uses(file), Seq(("unwrap", "pii", 1, "granted")))
+  }
+
+  directory.test("with try a key is given out, and the record later says how many uses it lacks") { dir =>
+    val file = dir.resolve("missing/keys.jsonl")
+    val kms = KeyRecords.recording(new Answering, audit(AuditMode.Try, file))
+    kms.unwrap("a", "pii", "f")
+    kms.unwrap("b", "pii", "f")
+    Files.createDirectory(file.getParent)
+    kms.unwrap("c", "pii", "f")
+    assertEquals(events(file).map(_.path("event").asText), Seq("begin", "missed", "use"))
+    assertEquals(events(file)(1).path("uses").asInt, 2)
+  }
+
+  directory.test("listeners get events of this KMS, and threads that call for others name them") { dir =>
+    val heard = mutable.Buffer.empty[KeyEvent]
+    KeyRecords.listen(event => heard.synchronized { heard += event; () })
+    KeyRecords.listen(_ => throw new IllegalStateException("of somebody else"))
+    val kms = KeyRecords.recording(new Answering, audit(AuditMode.Try, dir.resolve("keys.jsonl")))
+    val source = new KmsSource(kms, lifetimeMillis = 1000)
+    KmsCalls.onBehalfOf(KeyCaller("ann", "app-1", Some("7"))) {
+      source.unwrap(Seq("k1", "k2", "k3").map(WrappedKey(_, "w", None)), "f")
+    }
+    val own = heard.filter(_.audit.file.exists(_.startsWith(dir.toString)))
+    assertEquals(own.map(_.masterKey).toSet, Set("k1", "k2", "k3"))
+    assertEquals(own.map(_.caller.query).toSet, Set(Option("7")))
+    // They are in memory now.
+    source.unwrap(Seq(WrappedKey("k1", "w", None)), "f")
+    assertEquals(heard.count(_.audit.file.exists(_.startsWith(dir.toString))), 3)
+  }
+
+  test("a record's file is an absolute path") {
+    Seq("keys.jsonl", "", "hdfs://a/b\u0000", "/").foreach { name =>
+      assertEquals(intercept[PmeException](KeyRecords.pathOf(name)).condition, Condition.BadOption)
+    }
+  }
+
+  test("whatever a KMS can be asked is recorded or passed on") {
+    val own = classOf[RecordedKms].getDeclaredMethods.map(_.getName).toSet
+    def isAsked(method: Method) = !method.isSynthetic && !Modifier.isStatic(method.getModifiers)
+    val asked = classOf[Kms].getMethods.filter(isAsked).map(_.getName).filterNot(_.contains("$")).toSet
+    assertEquals(asked -- own, Set.empty[String])
+  }
+}
