@@ -46,7 +46,7 @@ object AuditMode {
  * What a KMS is opened for, and how uses of its keys are recorded. Whoever opens a KMS has to say it.
  *
  * @param file the path of the record's file on this machine; none: only logs and listeners have the record
- * @param table the table's path or name, if the caller knows one
+ * @param table the path or name of the one table that the keys are for; none: what asks for a key names its file
  */
 final case class KeyAudit(
     mode: AuditMode,

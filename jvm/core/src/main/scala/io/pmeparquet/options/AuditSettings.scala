@@ -11,7 +11,7 @@ private[pmeparquet] object AuditSettings {
    * leave it out.
    *
    * @param application the value that the application started with, by the name of the option
-   * @param table its path or name, if known
+   * @param table as in [[KeyAudit]]
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for what contradicts itself, or names another file than the session
    */
   def of(

@@ -71,7 +71,9 @@ final case class KeyEvent(
   private[audit] def into(node: ObjectNode): ObjectNode = {
     node.put("user", caller.user).put("application", caller.application)
     node.put("query", caller.query.orNull).put("purpose", purpose.name)
-    node.put("table", audit.table.map(KeyEvent.short).orNull).put("where", KeyEvent.short(where))
+    val place = KeyEvent.placeOf(where)
+    node.put("table", audit.table.orElse(place.map(_._1)).map(KeyEvent.short).orNull)
+    node.put("column", place.flatMap(_._2).map(KeyEvent.short).orNull).put("where", KeyEvent.short(where))
     node.put("kms", KeyEvent.short(kms)).put("master_key", KeyEvent.short(masterKey))
     node.put("action", action.name).put("keys", keys)
     node.put("result", result.name).put("condition", result.condition.orNull)
@@ -86,6 +88,20 @@ final case class KeyEvent(
 
 private[audit] object KeyEvent {
   val mapper = new ObjectMapper
+
+  /**
+   * The directory of a table without its partitions, and the column, if a file is why a key was needed. Of several keys of
+   * a file that are asked for together, no column is named.
+   *
+   * @param where `<file>`, `<file>, footer` or `<file>, column '<name>'`
+   */
+  def placeOf(where: String): Option[(String, Option[String])] = where match {
+    case OfFile(directory, column) =>
+      Some(directory.replaceFirst("(/[^/=]+=[^/]*)+$", "") -> Option(column))
+    case _ => None
+  }
+
+  private val OfFile = """(?s)(\S.*)/[^/,]+(?:, footer|, footer or column|, column '([^']*)')?""".r
 
   /** Names of files and keys are texts of others. */
   private val MostChars = 2000

@@ -170,14 +170,11 @@ private[pmeparquet] final class ResolvedOptions private (
   private def audit(purpose: KeyPurpose): KeyAudit = {
     def ofApplication(option: String) =
       session.sparkContext.getConf.getOption(FormatName.SessionPrefix + option)
-    val path = spelled.collectFirst { case (name, value) if name.equalsIgnoreCase("path") => value }
-    val audit =
-      AuditSettings.of(
-        values,
-        ofApplication,
-        operation.getOrElse(purpose),
-        path.orElse(table.map(_.mkString(".")))
-      )
+    def path = spelled.collectFirst { case (name, value) if name.equalsIgnoreCase("path") => value }
+    // Reads of several tables may share what opens the KMS: their events name files.
+    val written =
+      if (purpose == KeyPurpose.Write && operation.isEmpty) path.orElse(table.map(_.mkString("."))) else None
+    val audit = AuditSettings.of(values, ofApplication, operation.getOrElse(purpose), written)
     if (audit.mode.isOn) KeyCallers.of(session.sparkContext)
     audit
   }
