@@ -19,6 +19,7 @@ from pme_parquet._operations.copies import Copied, decrypt, encrypt, rekey
 from pme_parquet._operations.export import ExportedStore, export_xskipper
 from pme_parquet._operations.frames import plan, read, write
 from pme_parquet._operations.indexes import Bloom, IndexClass, MinMax, ValueList
+from pme_parquet._operations.key_record import KeyRecord, KeyUse, key_record
 from pme_parquet._operations.migration import Migrated, MigrationPlan, SourceColumn, migrate_orc, wrap_orc_key
 from pme_parquet._operations.query_stats import QueryStats, ScannedFiles, SkippedFiles, query_stats
 from pme_parquet._operations.recovery import Recovered, recover
@@ -35,6 +36,7 @@ from pme_parquet._version import __version__
 from pme_parquet.errors import (
     AadPrefixError,
     AlgorithmError,
+    AuditFailedError,
     BadOptionError,
     DamagedFileError,
     KeyDeniedError,
@@ -58,6 +60,7 @@ from pme_parquet.errors import (
 __all__ = [
     "AadPrefixError",
     "AlgorithmError",
+    "AuditFailedError",
     "AwsKms",
     "AzureKeyVault",
     "BadOptionError",
@@ -81,6 +84,8 @@ __all__ = [
     "KeyDeniedError",
     "KeyMetadataError",
     "KeyNotFoundError",
+    "KeyRecord",
+    "KeyUse",
     "Keystore",
     "KmsClass",
     "KmsUnavailableError",
@@ -142,6 +147,7 @@ __all__ = [
     "inspect",
     "install_errors",
     "jar_path",
+    "key_record",
     "key_usage",
     "migrate_orc",
     "plan",

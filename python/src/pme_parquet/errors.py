@@ -82,6 +82,12 @@ class KmsUnavailableError(PmeError):
     condition = "PME_KMS_UNAVAILABLE"
 
 
+class AuditFailedError(PmeError):
+    """With `audit=require`, the use of a master key cannot be recorded, so the key is not given out."""
+
+    condition = "PME_AUDIT_FAILED"
+
+
 class NotAuthenticError(PmeError):
     """An AES-GCM tag does not match: wrong key, wrong AAD, or altered data."""
 

@@ -22,7 +22,7 @@ private[pmeparquet] object AuditSettings {
   ): KeyAudit = {
     def said(option: OptionSpec) =
       Seq(values.text(option), values.textOfSession(option), application(option.name)).flatten.map(_.trim)
-    val mode = said(PmeOptions.Audit).map(modeOf).foldLeft(AuditMode.Off: AuditMode)(stricter)
+    val mode = strictest(said(PmeOptions.Audit))
     val file = said(PmeOptions.AuditFile).distinct match {
       case Seq() => None
       case Seq(one) => Some(one)
@@ -42,12 +42,13 @@ private[pmeparquet] object AuditSettings {
     KeyAudit(mode, file, purpose, table)
   }
 
+  /** @param said values of the option */
+  def strictest(said: Seq[String]): AuditMode = (AuditMode.Off +: said.map(modeOf)).maxBy(_.rank)
+
   private def modeOf(text: String): AuditMode =
     AuditMode.all.find(_.name.equalsIgnoreCase(text)).getOrElse {
       throw PmeErrors.badOption(PmeOptions.Audit.name, text, s"one of: ${PmeOptions.Audit.allowed}")
     }
-
-  private def stricter(one: AuditMode, other: AuditMode) = if (other.rank > one.rank) other else one
 
   private def contradiction(why: String, remedy: String) =
     PmeErrors.contradiction(s"${PmeOptions.Audit.name} and ${PmeOptions.AuditFile.name}", why, remedy)

@@ -31,6 +31,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.MissingNode
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.keys.KmsCalls
 
 /**
  * Calls a KMS with a JSON API over HTTP. It retries with growing pauses if that may help, up to a number of attempts or a
@@ -129,8 +130,9 @@ private[pmeparquet] final class JsonHttp(
     // For the whole call: the client's own time limit does not include the body of an answer.
     val exchange = client.sendAsync(request.toJdk(left), LimitedBody.Handler)
     try {
-      val response = exchange.get(left, TimeUnit.MILLISECONDS)
-      Right(Answer.of(response))
+      val answer = Answer.of(exchange.get(left, TimeUnit.MILLISECONDS))
+      answer.requestIds.foreach(KmsCalls.noteRequest)
+      Right(answer)
     } catch {
       case slow: TimeoutException => throw late(slow)
       case failed: ExecutionException =>
@@ -228,8 +230,13 @@ private[pmeparquet] final class Answer(
     val status: Int,
     val body: JsonNode,
     val retryAfterMillis: Option[Long],
-    val location: Option[URI]
+    val location: Option[URI],
+    headerIds: Seq[String] = Nil
 ) {
+
+  /** By which ids the KMS's own log knows the call: AWS and Azure say it in a header, Vault in its answer. */
+  def requestIds: Seq[String] = headerIds ++ text("request_id")
+
   def text(path: String*): Option[String] =
     Some(path.foldLeft(body)(_.path(_))).filter(_.isTextual).map(_.asText)
 }
@@ -239,7 +246,8 @@ private[pmeparquet] object Answer {
     response.statusCode(),
     Json.parsed(response.body()),
     millisOf(header(response.headers(), "Retry-After")),
-    uriOf(header(response.headers(), "Location"))
+    uriOf(header(response.headers(), "Location")),
+    Seq("x-amzn-RequestId", "x-ms-request-id").map(header(response.headers(), _)).filter(_.nonEmpty)
   )
 
   private def header(all: HttpHeaders, name: String) = all.firstValue(name).orElse("")
