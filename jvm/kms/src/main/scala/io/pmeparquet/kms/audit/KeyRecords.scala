@@ -4,6 +4,7 @@ import java.io.IOException
 import java.nio.file.{InvalidPathException, Path, Paths}
 import java.time.Instant
 import java.util.concurrent.{ConcurrentHashMap, CopyOnWriteArrayList}
+import java.util.concurrent.atomic.LongAdder
 
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
@@ -22,9 +23,22 @@ object KeyRecords {
   private val events = LoggerFactory.getLogger("io.pmeparquet.audit")
   private val log = LoggerFactory.getLogger("io.pmeparquet")
 
-  /** A KMS whose decisions are recorded as `audit` says. */
-  def recording(kms: Kms, audit: KeyAudit): Kms =
-    if (audit.mode.isOn) new RecordedKms(kms, audit, write) else kms
+  /** A KMS whose decisions are counted, and recorded as `audit` says. */
+  def recording(kms: Kms, audit: KeyAudit): Kms = new RecordedKms(kms, audit, take)
+
+  private val made, notGranted = new LongAdder
+
+  /** The decisions of KMSs in this process: each call about keys of one master key, and how it ended. */
+  def decisions: Long = made.sum
+
+  /** Those that gave no key. */
+  def refusals: Long = notGranted.sum
+
+  private def take(event: KeyEvent): Unit = {
+    made.increment()
+    if (!event.result.isGranted) notGranted.increment()
+    if (event.audit.mode.isOn) write(event)
+  }
 
   /** Gets each event, whether or not a file has it. A failure of a listener concerns nobody else. */
   def listen(listener: KeyEvent => Unit): Unit = { listeners.add(listener); () }

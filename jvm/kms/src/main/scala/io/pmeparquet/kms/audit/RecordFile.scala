@@ -135,7 +135,7 @@ private[audit] final class RecordFile(path: Path, mostBytes: Long, now: () => In
 
   private def bytesOf(channel: FileChannel, from: Long, until: Long): Array[Byte] = {
     val bytes = ByteBuffer.allocate((until - from).toInt)
-    while (bytes.hasRemaining && channel.read(bytes, from + bytes.position) >= 0) ()
+    while (bytes.hasRemaining && channel.read(bytes, from + bytes.position()) >= 0) ()
     bytes.array
   }
 

@@ -7,8 +7,9 @@ import java.util.concurrent.atomic.LongAdder
  *
  * @param all counts everything that this one counts: a task's counters add to its scope's
  */
-final class ReadCounters(all: Option[ReadCounters]) {
-  def this() = this(None)
+final class ReadCounters private (all: Option[ReadCounters]) {
+  def this() = this(Some(ReadCounters.ofProcess))
+  def this(all: ReadCounters) = this(Some(all))
 
   /** Read requests to the file system, and the bytes that they returned. */
   val reads: ReadCounter = new ReadCounter(all.map(_.reads))
@@ -23,6 +24,12 @@ final class ReadCounters(all: Option[ReadCounters]) {
 
   override def toString: String =
     s"reads=${reads.sum} bytes=${bytes.sum} modules=${modules.sum} footers=${footers.sum} keys=${keys.sum}"
+}
+
+object ReadCounters {
+
+  /** Of all that this process reads, for the metrics of its engine. */
+  val ofProcess: ReadCounters = new ReadCounters(None)
 }
 
 /** Any thread may add to it or read it. */

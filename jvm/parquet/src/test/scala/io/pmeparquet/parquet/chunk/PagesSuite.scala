@@ -192,7 +192,7 @@ class PagesSuite extends FunSuite {
 
   test("a task's counters add to its scope's") {
     val scope = new ReadCounters
-    val (one, other) = (new ReadCounters(Some(scope)), new ReadCounters(Some(scope)))
+    val (one, other) = (new ReadCounters(scope), new ReadCounters(scope))
     one.modules.add(2)
     other.modules.increment()
     assertEquals((one.modules.sum, other.modules.sum, scope.modules.sum), (2L, 1L, 3L))

@@ -9,7 +9,7 @@ import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.keys.{KeyBrokers, KeyRoute}
-import io.pmeparquet.spark.session.SparkVersions
+import io.pmeparquet.spark.session.{PmeMetrics, SparkVersions}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -42,7 +42,10 @@ private[spark] object DriverRoute {
       "unless you trust the network."
 
   /** Starts to answer on the driver. ''Driver only.'' */
-  def open(): DriverRoute = DriverRoute(KeyRpc.answer())
+  def open(): DriverRoute = {
+    PmeMetrics.register()
+    DriverRoute(KeyRpc.answer())
+  }
 
   /** Warns once if nothing protects keys, or a KMS's credentials, on their way to executors. */
   def warnWhereReadable(session: SparkSession): Unit = {

@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory
 
 import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.file.FooterKeyRefused
+import io.pmeparquet.spark.session.PmeMetrics
 
 /**
  * The files that one scan leaves out, because this reader does not get the keys of their footers (`deniedFiles=skip`).
@@ -66,7 +67,11 @@ private[spark] final class LeftOutFiles {
   def count: Long = synchronized(files.size.toLong)
 
   /** @return those that are new */
-  def add(found: Seq[String]): Seq[String] = synchronized(found.distinct.filter(files.add))
+  def add(found: Seq[String]): Seq[String] = synchronized {
+    val more = found.distinct.filter(files.add)
+    PmeMetrics.FILES_LEFT_OUT.add(more.size.toLong)
+    more
+  }
 }
 
 /**

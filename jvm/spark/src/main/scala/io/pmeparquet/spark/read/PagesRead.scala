@@ -38,6 +38,7 @@ import io.pmeparquet.spark.decode.{
   VectorizedLink,
   VectorizedPages
 }
+import io.pmeparquet.spark.session.PmeMetrics
 
 /**
  * The function that reads a split of a file through the page pipeline, into the same rows and batches as Spark's own
@@ -93,7 +94,10 @@ private[spark] final class PagesRead(
     }
 
   /** Counters for one task; the scope counts the same. ''Executor only.'' */
-  def countersOfTask(): ReadCounters = new ReadCounters(Some(scope.counters))
+  def countersOfTask(): ReadCounters = {
+    PmeMetrics.register()
+    new ReadCounters(scope.counters)
+  }
 
   override def toString: String = s"PagesRead($scope)"
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.execution.datasources.PartitionDirectory
 import org.apache.spark.sql.types.StructType
 
 import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.session.PmeMetrics
 import io.pmeparquet.RecentValues
 
 /**
@@ -43,7 +44,9 @@ private[spark] final class Skipping private (
     val filters = dataFilters.map(SubqueryResults.in)
     recent.get(Key(partitionFilters, filters)) {
       val ofStore = store.filter(_ => filters.nonEmpty).fold(StoreSkipping.NoProofs)(_.of(filters))
-      ChosenFiles.of(listing, roots, tables, files.of(_, filters), ofStore)
+      val chosen = ChosenFiles.of(listing, roots, tables, files.of(_, filters), ofStore)
+      PmeMetrics.FILES_SKIPPED.add(chosen.counted.map(table => table.files - table.filesRead).sum)
+      chosen
     }
   }
 

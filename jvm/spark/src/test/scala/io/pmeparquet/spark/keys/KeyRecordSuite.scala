@@ -5,8 +5,10 @@ import java.nio.file.{Files, Path}
 import scala.collection.mutable
 import scala.collection.JavaConverters._
 
+import com.codahale.metrics.MetricRegistry
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
+import org.apache.spark.SparkEnv
 
 import io.pmeparquet.spark.admin.{Rotation, RotationSettings, Verification}
 import io.pmeparquet.spark.SparkSuite
@@ -40,7 +42,13 @@ class KeyRecordSuite extends SparkSuite {
     assertEquals(
       read.map(text(_, "purpose", "action", "table", "user", "application").toList).distinct,
       Seq(
-        List("read", "unwrap", s"file:$target", spark.sparkContext.sparkUser, spark.sparkContext.applicationId)
+        List(
+          "read",
+          "unwrap",
+          s"file:$target",
+          spark.sparkContext.sparkUser,
+          spark.sparkContext.applicationId
+        )
       )
     )
   }
@@ -141,10 +149,41 @@ class KeyRecordSuite extends SparkSuite {
       reader(kms ++ Map("audit" -> "try")).load(target).collect()
       val limit = System.nanoTime() + 60L * 1000 * 1000 * 1000
       def own =
-        heard.synchronized(heard.toList).map(json.readTree(_)).filter(_.path("table").asText == s"file:$target")
+        heard
+          .synchronized(heard.toList)
+          .map(json.readTree(_))
+          .filter(_.path("table").asText == s"file:$target")
       while (own.map(_.path("master_key").asText).toSet.size < 3 && System.nanoTime() < limit)
         Thread.sleep(20)
       assertEquals(own.map(_.path("master_key").asText).toSet, Set("footer", "pii", "pay"))
     } finally spark.sparkContext.removeSparkListener(listener)
+  }
+
+  test("Spark's metrics have decisions of the KMS, refusals, opened modules and files that were left out") {
+    // Scala hides Spark's metrics.
+    val metrics = classOf[SparkEnv].getMethod("metricsSystem").invoke(SparkEnv.get)
+    def source = metrics.getClass
+      .getMethod("getSourcesByName", classOf[String])
+      .invoke(metrics, "pme-parquet")
+      .asInstanceOf[Seq[AnyRef]]
+      .head
+    def now = Class
+      .forName("org.apache.spark.metrics.source.Source")
+      .getMethod("metricRegistry")
+      .invoke(source)
+      .asInstanceOf[MetricRegistry]
+      .getGauges
+      .asScala
+      .map { case (name, gauge) => name -> gauge.getValue.asInstanceOf[Long] }
+      .toMap
+    write(people, keys)
+    val before = now
+    reader(kms).load(target).collect()
+    val user = KeyGuard().deny("footer")
+    reader(user.options ++ Map("deniedFiles" -> "skip")).schema(people.schema).load(target).collect()
+    val after = now
+    Seq("kmsDecisions", "kmsRefusals", "modulesOpened", "bytesRead", "filesLeftOut").foreach { name =>
+      assert(after(name) > before(name), s"$name: $before, $after")
+    }
   }
 }
