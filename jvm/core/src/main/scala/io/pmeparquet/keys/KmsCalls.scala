@@ -37,7 +37,7 @@ object KmsCalls {
   /** Calls for somebody who asked from another process. */
   def onBehalfOf[A](caller: KeyCaller)(body: => A): A = in(new KmsCalls(Some(caller), current.requests))(body)
 
-  /** Makes calls, and tells by which ids the KMS's own log knows them. */
+  /** Makes calls, and returns by which ids the KMS's own log knows them. */
   private[pmeparquet] def listening[A](body: => A): (A, Seq[String]) = {
     val heard = new ConcurrentLinkedQueue[String]
     val made = in(new KmsCalls(current.caller, heard))(body)

@@ -66,7 +66,7 @@ private[audit] final class RecordFile(path: Path, mostBytes: Long, now: () => In
     fill(node)
     node.put("previous", before.fold(NoLine)(_.digest))
     val text = KeyEvent.mapper.writeValueAsString(node)
-    // A process that was killed while it wrote has left a part of a line, which nobody was told is there.
+    // A process that was killed while it wrote has left a part of a line. Nobody got its key.
     val open = size > 0 && !endsLine(channel, size)
     val bytes = ByteBuffer.wrap(((if (open) "\n" else "") + text + "\n").getBytes(UTF_8))
     channel.position(size)

@@ -22,7 +22,7 @@ private[spark] final case class DriverRoute(endpoint: String) extends KeyRoute {
 
   override def ask(request: Array[Byte], where: String): Array[Byte] =
     // Tasks in the driver may have our classes from another class loader, where no key brokers are open. Then RPC finds them.
-    if (SparkEnv.get.executorId == DriverRoute.Driver && endpoint == KeyRpc.NAME) KeyBrokers.answer(request)
+    if (SparkEnv.get.executorId == KeyCallers.Driver && endpoint == KeyRpc.NAME) KeyBrokers.answer(request)
     else
       try KeyRpc.ask(endpoint, KeyCallers.sent(request))
       catch {
@@ -32,7 +32,6 @@ private[spark] final case class DriverRoute(endpoint: String) extends KeyRoute {
 }
 
 private[spark] object DriverRoute {
-  private[keys] val Driver = "driver"
   private val log = LoggerFactory.getLogger(classOf[DriverRoute])
   private val warned = new AtomicBoolean
 

@@ -37,10 +37,11 @@ private[pmeparquet] object KeyCallers {
     .orElse(context.map(_.getLocalProperty(Execution)))
     .filter(_ != null)
 
+  val Driver = "driver"
   private val Execution = "spark.sql.execution.id"
 
   /** Whether another process of this application calls the KMS. */
-  def isExecutor: Boolean = Option(SparkEnv.get).exists(_.executorId != DriverRoute.Driver)
+  def isExecutor: Boolean = Option(SparkEnv.get).exists(_.executorId != Driver)
 
   /** The request of an executor, with its query before it. */
   private[keys] def sent(request: Array[Byte]): Array[Byte] = {
