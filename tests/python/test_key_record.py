@@ -38,11 +38,11 @@ def use(key: str, result: str = "granted", **more: Any) -> dict[str, Any]:
 
 
 WHOLE = lines_of(
-    {"event": "begin", "process": 7},
+    {"event": "begin", "process": 7, "writer": "w"},
     use("pii"),
     use("pay", "refused", condition="PME_KEY_DENIED"),
     use("pii", purpose="rotate", time="2026-02-02T12:00:00Z"),
-    {"event": "end", "process": 7, "uses": 3, "missed": 0},
+    {"event": "end", "writer": "w", "uses": 3, "missed": 0},
 )
 
 
@@ -71,10 +71,12 @@ def test_files_that_were_set_aside_belong_to_the_record(tmp_path: Path) -> None:
     [
         ([*WHOLE[:2], *WHOLE[3:]], "Line 4 does not follow line 2"),
         ([WHOLE[0], WHOLE[1].replace("ann", "bob"), *WHOLE[2:]], "Line 3 does not follow line 2"),
-        ([*WHOLE[:2], '{"number": 3, "ev'], "part of one"),
+        ([*WHOLE[:2], '{"number": 3, "ev'], "no whole line"),
         (WHOLE[:4], "has no end"),
         (lines_of({"event": "missed", "uses": 2}), "2 uses could not be recorded"),
         (lines_of({"event": "new"}), "does not know"),
+        (lines_of(use("pii", requests=5)), "no whole line"),
+        (["[" * 100_000], "no whole line"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, lines: list[str], problem: str) -> None:
@@ -83,7 +85,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, lines: list[str], problem: str) -
 
 def test_lines_that_were_cut_off_are_found_by_an_earlier_head(tmp_path: Path) -> None:
     head = record_of(tmp_path, WHOLE).head
-    assert record_of(tmp_path, WHOLE, holds=head).problems == ()
+    assert record_of(tmp_path, WHOLE, holds=json.loads(json.dumps(head))).problems == ()
     assert any("Line 5" in one for one in record_of(tmp_path, WHOLE[:1], holds=head).problems)
 
 

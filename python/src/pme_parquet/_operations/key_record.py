@@ -152,33 +152,34 @@ class _Reading:
     """Follows the chain of lines."""
 
     def __init__(self, holds: tuple[int, str] | None) -> None:
-        self._holds = holds
+        self._holds = None if holds is None else tuple(holds)
         self._held = holds is None or holds[0] == 0
         self._uses: list[KeyUse] = []
         self._problems: list[str] = []
         self._head = (0, _NO_LINE)
-        self._open: dict[Any, int] = {}
+        self._chain = _NO_LINE
+        self._open: dict[str, int] = {}
 
     def take(self, line: bytes) -> None:
-        before, digest = self._head, sha256(line).hexdigest()
+        before, chain = self._head[0], self._chain
+        self._chain = sha256(line).hexdigest()
         node = _parsed(line)
         if node is None:
-            self._problems.append(f"The line after number {before[0]} is a part of one: its writer was killed.")
-            self._head = (before[0], digest)
+            self._problems.append(f"What follows line {before} is no whole line: a writer was killed, or still writes.")
             return
         count = node["number"]
-        if count != before[0] + 1 or node.get("previous") != before[1]:
-            self._problems.append(f"Line {count} does not follow line {before[0]}: lines are missing or were changed.")
-        self._head = (count, digest)
+        if count != before + 1 or node.get("previous") != chain:
+            self._problems.append(f"Line {count} does not follow line {before}: lines are missing or were changed.")
+        self._head = (count, self._chain)
         self._held = self._held or self._head == self._holds
         self._note(count, node)
 
     def _note(self, count: int, node: dict[str, Any]) -> None:
         event = node.get("event")
         if event == "begin":
-            self._open[node.get("process")] = count
+            self._open[str(node.get("writer"))] = count
         elif event == "end":
-            self._open.pop(node.get("process"), None)
+            self._open.pop(str(node.get("writer")), None)
         elif event == "missed":
             self._problems.append(f"Before line {count}, {node.get('uses')} uses could not be recorded (audit=try).")
         elif event == "use":
@@ -187,11 +188,10 @@ class _Reading:
             self._problems.append(f"Line {count} is of a kind that this version does not know.")
 
     def record(self) -> KeyRecord:
-        for process, begun in self._open.items():
-            self._problems.append(
-                f"Process {process}, which began at line {begun}, has no end: it still runs, was killed, or lines were "
-                "cut off."
-            )
+        self._problems += [
+            f"The process that began at line {begun} has no end: it still runs, was killed, or lines were cut off."
+            for begun in self._open.values()
+        ]
         if not self._held and self._holds is not None:
             self._problems.append(
                 f"Line {self._holds[0]} is not the one that was there before: lines were replaced or cut."
@@ -202,9 +202,10 @@ class _Reading:
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         node = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return node if isinstance(node, dict) and isinstance(node.get("number"), int) else None
+    is_line = isinstance(node, dict) and isinstance(node.get("number"), int)
+    return node if is_line and isinstance(node.get("requests", []), list) else None
 
 
 def _use_of(node: dict[str, Any]) -> KeyUse:
@@ -231,5 +232,5 @@ def _use_of(node: dict[str, Any]) -> KeyUse:
         keys=keys if isinstance(keys, int) else 0,
         result=text("result"),
         condition=optional("condition"),
-        requests=tuple(map(str, node.get("requests") or ())),
+        requests=tuple(map(str, node.get("requests", []))),
     )

@@ -32,6 +32,6 @@ final case class KeyAudit(
 
 object KeyAudit {
 
-  /** For processes that nobody can ask to record: the options refuse `audit` there. */
+  /** Where the options refuse `audit`, so nobody expects a record. */
   def off(purpose: KeyPurpose): KeyAudit = KeyAudit(AuditMode.Off, None, purpose)
 }

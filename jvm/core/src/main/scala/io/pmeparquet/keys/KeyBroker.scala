@@ -80,6 +80,9 @@ trait ConfigurationRoute {
 
   /** Whether this is a process of an application whose KMS another one calls. */
   def isWorker: Boolean
+
+  /** The values of an option of ours that the application started with. */
+  def ofApplication(option: String): Seq[String]
 }
 
 /**

@@ -166,7 +166,7 @@ private[pmeparquet] object KmsThreads {
   def all[A](calls: Seq[() => A]): Seq[A] =
     if (calls.size < 2) calls.map(_())
     else {
-      val asked = KmsCalls.current
+      val asked = KmsCalls.ofCaller
       val tasks =
         calls.map(call => new FutureTask[A]((() => KmsCalls.in(asked)(call())): Callable[A])).toVector
       try {

@@ -23,7 +23,10 @@ object KmsCalls {
   /** How this process finds out who calls. The engine's layer sets it. */
   def callersFrom(source: () => KeyCaller): Unit = ask = source
 
-  private[pmeparquet] def current: KmsCalls = ofThread.get
+  private def current: KmsCalls = ofThread.get
+
+  /** What a thread needs that calls for this one. Itself it may seem to belong to whoever created it. */
+  private[pmeparquet] def ofCaller: KmsCalls = new KmsCalls(Some(caller), current.requests)
 
   private[pmeparquet] def in[A](calls: KmsCalls)(body: => A): A = {
     val before = ofThread.get

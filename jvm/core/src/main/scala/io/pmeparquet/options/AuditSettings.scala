@@ -10,24 +10,27 @@ private[pmeparquet] object AuditSettings {
    * The strictest of what the option, the session and the application say. Otherwise whoever has to be recorded could
    * leave it out.
    *
-   * @param application the value that the application started with, by the name of the option
+   * @param others what else says something: the values of the application, or of other sessions, by the name of the option
    * @param table as in [[KeyAudit]]
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for what contradicts itself, or names another file than the session
    */
   def of(
       values: OptionValues,
-      application: String => Option[String],
+      others: String => Seq[String],
       purpose: KeyPurpose,
       table: Option[String]
   ): KeyAudit = {
     def said(option: OptionSpec) =
-      Seq(values.text(option), values.textOfSession(option), application(option.name)).flatten.map(_.trim)
-    val mode = strictest(said(PmeOptions.Audit))
+      (values.text(option).toSeq ++ values.textOfSession(option) ++ others(option.name)).map(_.trim)
+    val mode = (AuditMode.Off +: said(PmeOptions.Audit).map(modeOf)).maxBy(_.rank)
     val file = said(PmeOptions.AuditFile).distinct match {
       case Seq() => None
       case Seq(one) => Some(one)
       case several =>
-        throw contradiction(s"they name ${several.size} files", "Name the session's file, or none.")
+        throw contradiction(
+          s"they name ${several.size} files",
+          "Name one, in the configuration of the application or in the session."
+        )
     }
     if (mode == AuditMode.Require && file.isEmpty)
       throw contradiction("audit=require needs a file that has the record", "Set audit.file.")
@@ -41,9 +44,6 @@ private[pmeparquet] object AuditSettings {
       )
     KeyAudit(mode, file, purpose, table)
   }
-
-  /** @param said values of the option */
-  def strictest(said: Seq[String]): AuditMode = (AuditMode.Off +: said.map(modeOf)).maxBy(_.rank)
 
   private def modeOf(text: String): AuditMode =
     AuditMode.all.find(_.name.equalsIgnoreCase(text)).getOrElse {

@@ -12,7 +12,7 @@ class AuditSettingsSuite extends FunSuite {
       application: Map[String, String] = Map.empty
   ): KeyAudit = AuditSettings.of(
     new OptionValues(Map(Level.Option -> option, Level.SessionConf -> session)),
-    application.get,
+    application.get(_).toSeq,
     KeyPurpose.Read,
     None
   )

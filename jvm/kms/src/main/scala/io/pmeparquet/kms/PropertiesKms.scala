@@ -9,7 +9,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, Utf8}
-import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsSource, WrappedKey}
+import io.pmeparquet.keys.{AuditMode, KeyAudit, KeyPurpose, KmsSource, WrappedKey}
 import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.options.{Level, OptionValues, PmeOptions, PrefixedOptions, Settings}
 
@@ -77,6 +77,15 @@ object PropertiesKms {
     below(properties, HadoopPrefix).foreach { case (name, value) => conf.set(name, value) }
     val secrets = new ProcessSecrets(conf, name => Option(properties.get(name)))
     val settings = KmsAccess.settings(new DriverOptionReader(values, conf, secrets, Set.empty))
+    // Executors open it, too, and a record is the driver's.
+    if (
+      EngineRoutes.ofApplication(PmeOptions.Audit.name).exists(!_.trim.equalsIgnoreCase(AuditMode.Off.name))
+    )
+      throw PmeErrors.contradiction(
+        PmeOptions.Audit.name,
+        s"the application has uses of keys recorded, and $where opens the KMS where no record is",
+        "Remove audit from the application, or use another format."
+      )
     val kms = KmsAccess.open(settings, conf, KeyAudit.off(KeyPurpose.Read))
     new PropertiesKms(new KmsSource(kms, Settings.lifetimeMillis(values)), where)
   }

@@ -65,7 +65,10 @@ final case class KeyEvent(
     where: String,
     requests: Seq[String]
 ) {
-  def purpose: KeyPurpose = audit.purpose
+
+  /** One configuration of the crypto factory serves reads and writes, and only writes wrap. */
+  def purpose: KeyPurpose =
+    if (audit.purpose == KeyPurpose.Read && action == KeyAction.Wrap) KeyPurpose.Write else audit.purpose
 
   /** As the members of a JSON object. */
   private[audit] def into(node: ObjectNode): ObjectNode = {
@@ -93,15 +96,21 @@ private[audit] object KeyEvent {
    * The directory of a table without its partitions, and the column, if a file is why a key was needed. Of several keys of
    * a file that are asked for together, no column is named.
    *
-   * @param where `<file>`, `<file>, footer` or `<file>, column '<name>'`
+   * @param where `<file>`, `<file>, footer`, `<file>, column '<name>'` or `write to <directory>`
    */
-  def placeOf(where: String): Option[(String, Option[String])] = where match {
-    case OfFile(directory, column) =>
-      Some(directory.replaceFirst("(/[^/=]+=[^/]*)+$", "") -> Option(column))
-    case _ => None
+  def placeOf(where: String): Option[(String, Option[String])] = {
+    val (file, column) = where.indexOf(Column) match {
+      case -1 => where.stripSuffix(" or column").stripSuffix(", footer") -> None
+      case at => where.take(at) -> Some(where.drop(at + Column.length).stripSuffix("'"))
+    }
+    val directory =
+      if (file.startsWith(WriteTo)) file.stripPrefix(WriteTo) else file.take(file.lastIndexOf('/').max(0))
+    if (directory.isEmpty) None
+    else Some(directory.replaceFirst("(/[^/=]+=[^/]*)+$", "") -> column)
   }
 
-  private val OfFile = """(?s)(\S.*)/[^/,]+(?:, footer|, footer or column|, column '([^']*)')?""".r
+  private val Column = ", column '"
+  private val WriteTo = "write to "
 
   /** Names of files and keys are texts of others. */
   private val MostChars = 2000

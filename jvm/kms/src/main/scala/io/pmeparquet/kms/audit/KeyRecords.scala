@@ -1,14 +1,16 @@
 package io.pmeparquet.kms.audit
 
 import java.io.IOException
-import java.nio.file.{InvalidPathException, Path, Paths}
+import java.nio.file.{FileSystemException, InvalidPathException, Path, Paths}
 import java.time.Instant
-import java.util.concurrent.{ConcurrentHashMap, CopyOnWriteArrayList}
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CopyOnWriteArrayList}
 import java.util.concurrent.atomic.LongAdder
+import java.util.UUID
 
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
+import com.fasterxml.jackson.databind.node.ObjectNode
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.keys.{AuditMode, KeyAudit, KeyCaller, Kms}
@@ -85,7 +87,9 @@ object KeyRecords {
     path,
     of => {
       val made = new KeyRecord(new RecordFile(of, MostBytes, () => Instant.now()))
-      Runtime.getRuntime.addShutdownHook(new Thread(() => made.end(), "pme-parquet-record"))
+      try Runtime.getRuntime.addShutdownHook(new Thread(() => made.end(), "pme-parquet-record"))
+      // It is ending already.
+      catch { case _: IllegalStateException => () }
       made
     }
   )
@@ -93,54 +97,80 @@ object KeyRecords {
   private val MostBytes = 64L << 20
 }
 
-/** The record of this process in one file. Thread-safe. */
+/**
+ * The record of this process in one file. Thread-safe: what threads bring while one of them writes is written together, so
+ * that a thousand keys do not wait for a thousand disks.
+ */
 private[audit] final class KeyRecord(file: RecordFile) {
+  import KeyRecord._
+
+  private val waiting = new ConcurrentLinkedQueue[Waiting]
+  private val writer = UUID.randomUUID().toString
   private var isBegun = false
-  private var uses = 0L
-  private var missed = 0L
+  private var uses, missed = 0L
 
   /** @return why the event is not in the file */
-  def write(event: KeyEvent): Option[String] = synchronized {
-    try {
-      begin(event.caller)
-      if (missed > 0) {
-        file.append("missed")(_.put("uses", missed))
-        missed = 0
+  def write(event: KeyEvent): Option[String] = {
+    val own = new Waiting(event)
+    waiting.add(own)
+    synchronized {
+      if (!own.isDone) {
+        val some = Iterator.continually(waiting.poll()).takeWhile(_ != null).toVector
+        val failed = append(some.map(_.event))
+        some.foreach(_.end(failed))
       }
-      file.append("use")(event.into(_))
-      uses += 1
+    }
+    own.failed
+  }
+
+  private def append(events: Seq[KeyEvent]): Option[String] =
+    try {
+      val begin = if (isBegun) Nil else Seq(line("begin")(beginning(events.head.caller, _)))
+      val gap = if (missed == 0) Nil else Seq(line("missed") { node => node.put("uses", missed); () })
+      file.append(begin ++ gap ++ events.map(event => line("use") { node => event.into(node); () }))
+      isBegun = true
+      missed = 0
+      uses += events.size
       None
     } catch {
       case failed @ (_: IOException | _: SecurityException) =>
-        if (event.audit.mode == AuditMode.Try) missed += 1
+        missed += events.count(_.audit.mode == AuditMode.Try)
         Some(whyOf(failed))
     }
+
+  private def beginning(caller: KeyCaller, node: ObjectNode): Unit = {
+    node.put("user", caller.user).put("application", caller.application)
+    node.put("process", ProcessHandle.current.pid).put("writer", writer)
+    ()
   }
 
-  private def begin(caller: KeyCaller): Unit = if (!isBegun) {
-    file.append("begin") { node =>
-      node.put("user", caller.user).put("application", caller.application)
-      node.put("process", ProcessHandle.current.pid)
-      ()
-    }
-    isBegun = true
-  }
-
-  /** The last line of this process. Without it, a reader cannot tell a killed process from lines that were cut off. */
+  /** The last line of this process. Without it, a reader cannot distinguish a killed process from lines that were cut off. */
   def end(): Unit = synchronized {
     if (isBegun)
       try {
-        file.append("end") { node =>
-          node.put("process", ProcessHandle.current.pid).put("uses", uses).put("missed", missed)
+        file.append(Seq(line("end") { node =>
+          node.put("writer", writer).put("uses", uses).put("missed", missed)
           ()
-        }
+        }))
         isBegun = false
       } catch { case _: IOException => () }
   }
+}
+
+private object KeyRecord {
+
+  private final class Waiting(val event: KeyEvent) {
+    @volatile private var outcome: Option[Option[String]] = None
+    def isDone: Boolean = outcome.isDefined
+    def failed: Option[String] = outcome.get
+    def end(failed: Option[String]): Unit = outcome = Some(failed)
+  }
+
+  private def line(event: String)(fill: ObjectNode => Unit): (String, ObjectNode => Unit) = event -> fill
 
   /** Messages of file systems begin with the path. */
   private def whyOf(failed: Throwable) = failed match {
-    case of: java.nio.file.FileSystemException =>
+    case of: FileSystemException =>
       s"${of.getClass.getSimpleName.stripSuffix("Exception")}${Option(of.getReason).fold("")(": " + _)}"
     case other => String.valueOf(other.getMessage)
   }

@@ -126,6 +126,37 @@ class KeyRecordsSuite extends FunSuite {
     assertEquals(heard.count(_.audit.file.exists(_.startsWith(dir.toString))), 3)
   }
 
+  directory.test("threads that were made for one query record the query that they call for") { dir =>
+    val file = dir.resolve("keys.jsonl")
+    val source = new KmsSource(KeyRecords.recording(new Answering, audit(AuditMode.Require, file)), 1000)
+    val ofThread = new InheritableThreadLocal[String]
+    KmsCalls.callersFrom(() => KeyCaller("ann", "app-1", Option(ofThread.get)))
+    for (query <- Seq("1", "2")) {
+      ofThread.set(query)
+      source.wrapAll((1 to 5).map(n => key -> s"k$query-$n"), "w")
+    }
+    events(file).filter(_.has("master_key")).foreach { use =>
+      assert(use.path("master_key").asText.startsWith(s"k${use.path("query").asText}-"), use.toString)
+    }
+    assertEquals(uses(file).size, 10)
+  }
+
+  test("the table and the column of a file are those in its path and in what asks for the key") {
+    val places = Seq(
+      "file:/d/t/year=2024/p.parquet, footer" -> Some("file:/d/t" -> None),
+      "s3a://b/t/p,q.parquet, column 'a/b'" -> Some("s3a://b/t" -> Some("a/b")),
+      "file:/d/t/p.parquet, column 'it's'" -> Some("file:/d/t" -> Some("it's")),
+      "file:/d/t/p.parquet, footer or column" -> Some("file:/d/t" -> None),
+      "file:/d/t/p.parquet" -> Some("file:/d/t" -> None),
+      "write to file:/d/t" -> Some("file:/d/t" -> None),
+      "ORC file, key 'x'" -> None,
+      "rotation" -> None
+    )
+    places.foreach { case (where, place) =>
+      assertEquals(KeyEvent.placeOf(where), place: Option[(String, Option[String])], where)
+    }
+  }
+
   test("a record's file is an absolute path") {
     Seq("keys.jsonl", "", "hdfs://a/b\u0000", "/").foreach { name =>
       assertEquals(intercept[PmeException](KeyRecords.pathOf(name)).condition, Condition.BadOption)

@@ -3,6 +3,7 @@ package io.pmeparquet.kms.audit
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, StandardOpenOption}
+import java.nio.file.attribute.PosixFilePermissions
 import java.time.Instant
 
 import scala.collection.JavaConverters._
@@ -18,7 +19,7 @@ class RecordFileSuite extends FunSuite {
   private def record(path: Path, mostBytes: Long = 1L << 20) = new RecordFile(path, mostBytes, () => Noon)
 
   private def add(record: RecordFile, name: String): Unit =
-    record.append("use") { node => node.put("master_key", name); () }
+    record.append(Seq("use" -> { node => node.put("master_key", name); () }))
 
   private def lines(path: Path): Seq[String] = Files.readAllLines(path).asScala.toSeq
 
@@ -99,6 +100,41 @@ class RecordFileSuite extends FunSuite {
     val last = written.drop(2).map(KeyEvent.mapper.readTree)
     assertEquals(last.map(_.path("number").asInt), Seq(2, 3))
     assertEquals(last.head.path("previous").asText, Sha256.ofText(written(1)))
+  }
+
+  directory.test(
+    "a writer that runs goes on after a part of a line of another, and after one in an empty file"
+  ) { dir =>
+    val path = dir.resolve("keys.jsonl")
+    val (one, other) = (record(path), record(path))
+    add(one, "a")
+    add(other, "b")
+    Files.write(path, "{\"number\":3,\"ev".getBytes(UTF_8), StandardOpenOption.APPEND)
+    add(one, "c")
+    add(other, "d")
+    val whole = lines(path).filter(_.endsWith("}")).map(KeyEvent.mapper.readTree)
+    assertEquals(whole.map(_.path("number").asInt), Seq(1, 2, 3, 4))
+    val begun = dir.resolve("begun.jsonl")
+    Files.write(begun, "{\"num".getBytes(UTF_8))
+    add(record(begun), "a")
+    assertEquals(KeyEvent.mapper.readTree(lines(begun).last).path("previous").asText, Sha256.ofText("{\"num"))
+  }
+
+  directory.test("another file of the same length in its place is noticed") { dir =>
+    val path = dir.resolve("keys.jsonl")
+    val (one, other) = (record(path), record(path))
+    add(one, "a")
+    Files.move(path, dir.resolve("keys.jsonl.000000000001"))
+    add(other, "b")
+    add(one, "c")
+    chained(lines(dir.resolve("keys.jsonl.000000000001")) ++ lines(path))
+  }
+
+  directory.test("a file to which everybody may write is refused") { dir =>
+    val path = dir.resolve("keys.jsonl")
+    add(record(path), "a")
+    Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rw-rw-rw-"))
+    assert(intercept[IOException](add(record(path), "b")).getMessage.contains("everybody may write"))
   }
 
   directory.test("a file that is no record, a link and a directory are refused") { dir =>

@@ -1,18 +1,13 @@
 package io.pmeparquet.parquet.standalone
 
 import java.security.PrivilegedAction
-import java.util.ServiceLoader
-
-import scala.collection.JavaConverters._
-import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
-import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.keys._
-import io.pmeparquet.kms.KmsAccess
+import io.pmeparquet.kms.{EngineRoutes, KmsAccess}
 import io.pmeparquet.material.SharedKeks
 import io.pmeparquet.options.{OptionValues, PmeOptions, Settings}
 import io.pmeparquet.parquet.scope.{Expiring, ScopeRegistry}
@@ -23,14 +18,13 @@ import io.pmeparquet.parquet.scope.{Expiring, ScopeRegistry}
  * session: what a table or a task says of a KMS is never used.
  */
 private[pmeparquet] object ConfigurationBroker extends Expiring {
-  private val log = LoggerFactory.getLogger("io.pmeparquet")
 
   /** The key broker for who has this configuration; none if this process calls the KMS itself. */
   private[standalone] def find(conf: Configuration, values: OptionValues): Option[KeyBroker] =
     if (!mayAsk(values)) None
     else {
       lazy val request = ConfigurationIdentity.requestOf(conf)
-      routes.iterator.flatMap(ask(_, request).iterator).take(1).toList.headOption
+      EngineRoutes.all.iterator.flatMap(ask(_, request).iterator).take(1).toList.headOption
     }
 
   /** Whether the options let the driver call the KMS. */
@@ -39,8 +33,8 @@ private[pmeparquet] object ConfigurationBroker extends Expiring {
 
   /** How this process, which calls the KMS itself, records that. */
   private[standalone] def ownAudit(values: OptionValues, purpose: KeyPurpose): KeyAudit = {
-    val audit = ConfigurationOptions.audit(values, purpose)
-    if (audit.mode.isOn && routes.exists(_.isWorker))
+    val audit = ConfigurationOptions.audit(values, purpose, EngineRoutes.ofApplication)
+    if (audit.mode.isOn && EngineRoutes.all.exists(_.isWorker))
       throw PmeErrors.contradiction(
         PmeOptions.Audit.name,
         "this executor would call the KMS itself, because its driver does not know its configuration, and the record is " +
@@ -59,20 +53,6 @@ private[pmeparquet] object ConfigurationBroker extends Expiring {
 
   // Only KMSs that are in the process itself give keys out.
   private def isDirect(values: OptionValues) = values.choice(PmeOptions.KeyManagement) == "direct"
-
-  /** None where the engine is missing that an implementation needs. */
-  private lazy val routes: Seq[ConfigurationRoute] =
-    try
-      ServiceLoader
-        .load(classOf[ConfigurationRoute], classOf[KeyBroker].getClassLoader)
-        .iterator()
-        .asScala
-        .toList
-    catch {
-      case failed @ (NonFatal(_) | _: LinkageError) =>
-        log.info(s"This process calls the KMS itself: no engine answers (${failed.getClass.getSimpleName})")
-        Nil
-    }
 
   private final class Opened(val source: RenewedSource, val keks: SharedKeks, val broker: KeyBroker)
       extends Expiring {
@@ -96,17 +76,25 @@ private[pmeparquet] object ConfigurationBroker extends Expiring {
    *
    * @param request as [[ConfigurationIdentity.requestOf]] makes it
    * @param own the configurations of the driver's sessions
+   * @param said what the application and these sessions say of records, by the name of the option
    */
-  def answer(request: String, own: => Seq[Configuration], route: => KeyRoute): Array[Byte] =
+  def answer(
+      request: String,
+      own: => Seq[Configuration],
+      route: => KeyRoute,
+      said: String => Seq[String] = _ => Nil
+  ): Array[Byte] =
     KeyBroker.handedOver(
-      try
+      try {
+        // A session that asks for a record later does not get what was opened without one.
+        val key = (request +: PmeOptions.auditOptions.flatMap(option => said(option.name))).mkString(" ")
         Right(
           opened
-            .find(request)
-            .orElse(found(request, own).map(conf => opened.get(request)(open(conf, route))))
+            .find(key)
+            .orElse(found(request, own).map(conf => opened.get(key)(open(conf, route, said))))
             .map(_.broker)
         )
-      catch { case failed: PmeException => Left(failed) }
+      } catch { case failed: PmeException => Left(failed) }
     )
 
   private def found(request: String, own: => Seq[Configuration]): Option[Configuration] = {
@@ -114,12 +102,12 @@ private[pmeparquet] object ConfigurationBroker extends Expiring {
     if (generation.forall(KeyGeneration.isKnown)) own.find(ConfigurationIdentity.of(_) == digest) else None
   }
 
-  private def open(conf: Configuration, route: KeyRoute): Opened = {
+  private def open(conf: Configuration, route: KeyRoute, said: String => Seq[String]): Opened = {
     val lifetimeMillis = Settings.lifetimeMillis(ConfigurationOptions.of(conf))
     val user = UserGroupInformation.getCurrentUser
     val openKms: PrivilegedAction[KmsSource] = () => {
       val values = ConfigurationOptions.of(conf)
-      val audit = ConfigurationOptions.audit(values, KeyPurpose.Read)
+      val audit = ConfigurationOptions.audit(values, KeyPurpose.Read, said)
       new KmsSource(KmsAccess.open(ConfigurationOptions.kms(values, conf), conf, audit), lifetimeMillis)
     }
     val source = new RenewedSource(lifetimeMillis, () => user.doAs(openKms))

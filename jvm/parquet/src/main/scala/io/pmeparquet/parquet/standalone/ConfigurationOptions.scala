@@ -85,8 +85,8 @@ private[standalone] object ConfigurationOptions {
   }
 
   /** How uses of keys are recorded. */
-  def audit(values: OptionValues, purpose: KeyPurpose): KeyAudit =
-    AuditSettings.of(values, _ => None, purpose, None)
+  def audit(values: OptionValues, purpose: KeyPurpose, others: String => Seq[String]): KeyAudit =
+    AuditSettings.of(values, others, purpose, None)
 
   private def refuseSparks(values: OptionValues): Unit =
     PmeOptions.ofSparkOnly

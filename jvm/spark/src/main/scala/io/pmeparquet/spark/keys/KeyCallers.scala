@@ -7,6 +7,7 @@ import org.apache.spark.{SparkContext, SparkEnv, TaskContext}
 
 import io.pmeparquet.keys.{KeyBrokers, KeyCaller, KmsCalls}
 import io.pmeparquet.kms.audit.KeyRecords
+import io.pmeparquet.options.{PmeOptions, SessionNames}
 
 /** For records of uses of keys: who calls the KMS, and for which query. Executors send the query with their requests. */
 private[pmeparquet] object KeyCallers {
@@ -39,6 +40,20 @@ private[pmeparquet] object KeyCallers {
 
   val Driver = "driver"
   private val Execution = "spark.sql.execution.id"
+
+  /**
+   * The values of an option of ours that the application started with, for our source or for the crypto factory. In any
+   * letters, as the session reads them.
+   */
+  def ofApplication(option: String): Seq[String] = Option(SparkEnv.get).toSeq.flatMap { env =>
+    env.conf.getAll.toSeq.collect {
+      case (name, value) if Prefixes.exists(isOption(name, _, option)) => value
+    }
+  }
+
+  private def isOption(name: String, prefix: String, option: String) = name.equalsIgnoreCase(prefix + option)
+
+  private val Prefixes = Seq(SessionNames.Prefix, s"spark.hadoop.${PmeOptions.FactoryPrefix}")
 
   /** Whether another process of this application calls the KMS. */
   def isExecutor: Boolean = Option(SparkEnv.get).exists(_.executorId != Driver)

@@ -11,6 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.options.SessionNames
 import io.pmeparquet.parquet.standalone.{ConfigurationBroker, KeyGeneration}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 
@@ -22,8 +23,10 @@ private[pmeparquet] object SessionKeys {
   private val sessions = Collections.synchronizedMap(new WeakHashMap[SparkSession, UserGroupInformation])
 
   /** Answers for this session from now on, if it has the factory. */
-  def remember(session: SparkSession): Unit =
-    if (!sessions.containsKey(session) && hasFactory(session)) {
+  def remember(session: SparkSession): Unit = {
+    val isNew = !sessions.containsKey(session) && hasFactory(session)
+    if (isNew) {
+      KeyCallers.of(session.sparkContext)
       val user = UserGroupInformation.getCurrentUser
       // Executors work for the application's user, and another's keys must not reach their tasks.
       if (user.getShortUserName == session.sparkContext.sparkUser) {
@@ -33,6 +36,20 @@ private[pmeparquet] object SessionKeys {
         ()
       }
     }
+  }
+
+  /** What the application and the sessions say of a record. */
+  private def said(option: String): Seq[String] = {
+    val ofSessions = sessions.synchronized(sessions.keySet.asScala.toList).flatMap { session =>
+      // A session may have ended.
+      try SparkAccess.sqlConf(session).getAllConfs.toSeq
+      catch { case NonFatal(_) => Nil }
+    }
+    val name = SessionNames.Prefix + option
+    (KeyCallers.ofApplication(option) ++ ofSessions.collect {
+      case (other, value) if other.equalsIgnoreCase(name) => value
+    }).distinct.sorted
+  }
 
   /** Starts a new generation of keys for the application; one of the session's own would count more. */
   def begin(session: SparkSession): Unit = {
@@ -52,7 +69,7 @@ private[pmeparquet] object SessionKeys {
     val user =
       sessions.synchronized(sessions.values.asScala.headOption).getOrElse(UserGroupInformation.getCurrentUser)
     val ask: PrivilegedAction[Array[Byte]] =
-      () => ConfigurationBroker.answer(new String(request, UTF_8), configurations, route)
+      () => ConfigurationBroker.answer(new String(request, UTF_8), configurations, route, said)
     s"${route.endpoint}$Separator".getBytes(UTF_8) ++ user.doAs(ask)
   }
 

@@ -23,6 +23,8 @@ final class SparkConfigurationRoute extends ConfigurationRoute {
 
   override def isWorker: Boolean = KeyCallers.isExecutor
 
+  override def ofApplication(option: String): Seq[String] = KeyCallers.ofApplication(option)
+
   private def ask(request: Array[Byte]) =
     try Some(KeyRpc.ask(KeyRpc.CONFIGURATIONS, request))
     catch {

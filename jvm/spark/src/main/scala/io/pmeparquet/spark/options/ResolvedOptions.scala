@@ -32,7 +32,7 @@ import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.decode.VectorizedLink
 import io.pmeparquet.spark.keys.{DriverRoute, KeyCallers}
-import io.pmeparquet.spark.session.{FormatName, SparkAccess}
+import io.pmeparquet.spark.session.SparkAccess
 
 /**
  * The options of one read, write or operation, and the settings that follow from them. Precedence: option of this read
@@ -168,13 +168,15 @@ private[pmeparquet] final class ResolvedOptions private (
   }
 
   private def audit(purpose: KeyPurpose): KeyAudit = {
-    def ofApplication(option: String) =
-      session.sparkContext.getConf.getOption(FormatName.SessionPrefix + option)
-    def path = spelled.collectFirst { case (name, value) if name.equalsIgnoreCase("path") => value }
+    def path = spelled.collectFirst {
+      case (name, value) if name.equalsIgnoreCase("path") =>
+        val path = new Path(value)
+        path.getFileSystem(conf).makeQualified(path).toString
+    }
     // Reads of several tables may share what opens the KMS: their events name files.
     val written =
       if (purpose == KeyPurpose.Write && operation.isEmpty) path.orElse(table.map(_.mkString("."))) else None
-    val audit = AuditSettings.of(values, ofApplication, operation.getOrElse(purpose), written)
+    val audit = AuditSettings.of(values, KeyCallers.ofApplication, operation.getOrElse(purpose), written)
     if (audit.mode.isOn) KeyCallers.of(session.sparkContext)
     audit
   }

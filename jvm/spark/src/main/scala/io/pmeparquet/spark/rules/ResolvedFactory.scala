@@ -5,7 +5,7 @@ import scala.collection.JavaConverters._
 import org.apache.parquet.crypto.{DecryptionPropertiesFactory, EncryptionPropertiesFactory}
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.{AuditSettings, OrcNames, ParquetNames, PmeOptions, SettingNames}
+import io.pmeparquet.options.{OrcNames, ParquetNames, SettingNames}
 import io.pmeparquet.spark.options.{LateSettings, ResolvedOptions}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -32,10 +32,7 @@ private[pmeparquet] final class ResolvedFactory(session: => SparkSession) {
   def requireWrite(found: FormatOptions): Unit = {
     val evaluation = new Evaluation(found, isWrite = true)
     if (found.isOrc) evaluation.requireOrc()
-    if (found.stores && !found.ours) {
-      evaluation.requireFit()
-      evaluation.requireRecorded()
-    }
+    if (found.stores && !found.ours) evaluation.requireFit()
   }
 
   def requireRead(found: FormatOptions): Unit =
@@ -45,7 +42,6 @@ private[pmeparquet] final class ResolvedFactory(session: => SparkSession) {
       // Rules of its own evaluate Delta's settings, and not whether Spark skips its files.
       if (!found.isDeltas) evaluation.requireFit()
       evaluation.requireNoneSkipped()
-      evaluation.requireRecorded()
     }
 
   /** Evaluates the settings of the session, for a write of a format that takes no options. */
@@ -125,26 +121,6 @@ private[pmeparquet] final class ResolvedFactory(session: => SparkSession) {
       val set = SettingNames.OfKeys.filter(resolved.getRaw(_) != null)
       if (set.nonEmpty && set.forall(name => resolved.get(name).trim.isEmpty))
         throw PmeErrors.emptyKeys(statement, set)
-    }
-
-    /**
-     * The factory has options of its own, so the session's `audit` would not concern it. What must be recorded must not
-     * depend on the way to the KMS.
-     */
-    def requireRecorded(): Unit = if (names.nonEmpty && isOfOurs) {
-      val ofSession = FormatName.SessionPrefix + PmeOptions.Audit.name
-      val wanted = AuditSettings.strictest(
-        SparkAccess.sqlConf(session).getAllConfs.get(ofSession).toSeq ++
-          session.sparkContext.getConf.getOption(ofSession)
-      )
-      val ofFactory = PmeOptions.FactoryPrefix + PmeOptions.Audit.name
-      if (AuditSettings.strictest(Option(resolved.get(ofFactory)).toSeq).rank < wanted.rank)
-        throw PmeErrors.contradiction(
-          ofSession,
-          s"the session has uses of keys recorded (${wanted.name}), and this $statement goes through " +
-            s"parquet.crypto.factory.class, which reads $ofFactory",
-          s"Set $ofFactory=${wanted.name} and ${PmeOptions.FactoryPrefix}${PmeOptions.AuditFile.name}, too."
-        )
     }
 
     def requireNoneSkipped(): Unit = if (names.nonEmpty && isOfOurs)

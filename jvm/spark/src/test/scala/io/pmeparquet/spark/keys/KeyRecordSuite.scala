@@ -10,8 +10,10 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.SparkEnv
 
+import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.spark.admin.{Rotation, RotationSettings, Verification}
 import io.pmeparquet.spark.SparkSuite
+import io.pmeparquet.testkit.TestKms
 import io.pmeparquet.Condition
 
 /** What the record of uses of keys says of reads, writes and operations, and who can leave it out. */
@@ -34,7 +36,7 @@ class KeyRecordSuite extends SparkSuite {
     write(people, keys ++ audit())
     assertEquals(
       said("purpose", "action", "master_key", "result", "table"),
-      Set("footer", "pii", "pay").map(key => Seq("write", "wrap", key, "granted", target))
+      Set("footer", "pii", "pay").map(key => Seq("write", "wrap", key, "granted", s"file:$target"))
     )
     Files.delete(file)
     assertEquals(reader(kms ++ audit("require", directory.resolve("read.jsonl"))).load(target).count(), 40L)
@@ -121,6 +123,25 @@ class KeyRecordSuite extends SparkSuite {
     setOptions(kms)
     refused(Condition.BadOption, "audit")(spark.table("recorded").collect())
     assertEquals(events(), Nil)
+  }
+
+  test("the crypto factory's reads and writes are recorded as the session says") {
+    setOptions(audit())
+    set(
+      Map(
+        "parquet.crypto.factory.class" -> classOf[PmeCryptoFactory].getName,
+        "pme-parquet.kms" -> classOf[TestKms].getName,
+        "pme-parquet.footerKey" -> "footer",
+        "pme-parquet.columnKeys" -> "pii: ssn"
+      )
+    )
+    people.select("ssn").write.parquet(target)
+    spark.read.parquet(target).collect()
+    assertEquals(
+      said("purpose", "master_key"),
+      (for (purpose <- Seq("read", "write"); key <- Seq("footer", "pii")) yield Seq(purpose, key)).toSet
+    )
+    assertEquals(said("application"), Set(Seq(spark.sparkContext.applicationId)))
   }
 
   test("operations say what they are") {
