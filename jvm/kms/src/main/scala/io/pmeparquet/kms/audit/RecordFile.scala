@@ -185,7 +185,7 @@ private[audit] object RecordFile {
   /**
    * The end of a file.
    *
-   * @param part the digest of what is there after the last whole line, with or without an end
+   * @param part the digest of a part of a line after the last whole one
    */
   private final case class Tail(whole: Option[Line], part: Option[String])
 

@@ -19,7 +19,7 @@ import org.apache.parquet.io.ColumnIOFactory
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
 import io.pmeparquet.{PmeException, Secret}
-import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsUse}
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.options.{Level, OptionValues, Settings}
 import io.pmeparquet.parquet.chunk.Rows
@@ -43,7 +43,8 @@ class SplitReaderSuite extends FunSuite {
           .mkString("\n")
       )
     ),
-    None
+    None,
+    KeyAudit.off(KeyPurpose.Read)
   )
   private val use = kmsOf("f", "n")
   private def values(options: (String, String)*) =

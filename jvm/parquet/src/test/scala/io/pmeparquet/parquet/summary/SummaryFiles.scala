@@ -10,7 +10,7 @@ import org.apache.parquet.example.data.Group
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
-import io.pmeparquet.keys.KmsUse
+import io.pmeparquet.keys.{KeyAudit, KeyPurpose, KmsUse}
 import io.pmeparquet.kms.local.StaticSettings
 import io.pmeparquet.options.{Level, OptionValues, Settings}
 import io.pmeparquet.parquet.bytes.{FileVersion, ReadCounters}
@@ -23,7 +23,8 @@ import io.pmeparquet.Secret
 private[summary] object SummaryFiles {
   private val use = KmsUse(
     StaticSettings(new Secret(s"f=${Base64.getEncoder.encodeToString(Array.fill(16)('f'.toByte))}")),
-    None
+    None,
+    KeyAudit.off(KeyPurpose.Read)
   )
   private def values(options: (String, String)*) =
     new OptionValues(Map(Level.Option -> options.map { case (name, value) =>
