@@ -102,6 +102,9 @@ object KeyGrants {
 
   def toRead(direct: String => Boolean): KeyGrants = KeyGrants(unwraps = true, none, direct)
 
+  /** To a batch of a stream, whose tasks find out which of these master keys they need. */
+  def toBatch(masterKeys: String => Boolean): KeyGrants = KeyGrants(unwraps = false, masterKeys, none)
+
   /** @param masterKeys of the write */
   def toWrite(masterKeys: Set[String], areDirect: Boolean): KeyGrants = {
     val own: String => Boolean = masterKeys

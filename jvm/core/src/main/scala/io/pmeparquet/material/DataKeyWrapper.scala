@@ -1,10 +1,11 @@
 package io.pmeparquet.material
 
 import java.security.SecureRandom
+import java.util.concurrent.ConcurrentHashMap
 import java.util.Base64
 
 import io.pmeparquet.{AesKey, RecentValues}
-import io.pmeparquet.keys.{Invocations, IssuedKek, KekSource, KeySource, KmsSource}
+import io.pmeparquet.keys.{Invocations, IssuedKek, KekSource, KeyBroker, KeySource, KmsSource}
 
 /** Wraps the data keys of files (envelope encryption). One per write job. */
 trait DataKeyWrapper {
@@ -45,12 +46,24 @@ final class DoubleWrapper(keks: JobKeks) extends DataKeyWrapper {
  * ''Crosses the wire'' within the scope of the job, so that executors can write without the KMS. It does not print keys.
  *
  * @param instance the KMS as key material names it: instance id and url
+ * @param later makes those that the driver did not know before the job
  */
-final class JobKeks(keks: Map[String, JobKeks.Kek], val instance: (String, String)) extends Serializable {
+final class JobKeks private (
+    keks: Map[String, JobKeks.Kek],
+    val instance: (String, String),
+    later: Option[String => JobKeks.Kek]
+) extends Serializable {
+  @transient private lazy val met = new ConcurrentHashMap[String, JobKeks.Kek]
+
+  /** @throws io.pmeparquet.PmeException if it is a later one, and the KMS refuses it */
   def of(masterKeyId: String): JobKeks.Kek =
     keks.getOrElse(
       masterKeyId,
-      throw new IllegalStateException(s"internal error: no KEK made for '$masterKeyId'")
+      met.computeIfAbsent(
+        masterKeyId,
+        id =>
+          later.getOrElse(throw new IllegalStateException(s"internal error: no KEK made for '$id'")).apply(id)
+      )
     )
 }
 
@@ -68,7 +81,7 @@ object JobKeks {
       random.nextBytes(id)
       masterKeyId -> new Kek(id, key, wrapped)
     }
-    new JobKeks(keks.toMap, source.instance)
+    new JobKeks(keks.toMap, source.instance, None)
   }
 
   /** The keys that another process makes for all that write with this configuration. */
@@ -79,11 +92,17 @@ object JobKeks {
       bits: Int,
       where: String
   ): JobKeks = {
-    val keks = masterKeyIds.distinct.map { masterKeyId =>
-      val lent = source.kek(masterKeyId, bits, where)
-      masterKeyId -> new Kek(lent.id, lent.key, lent.wrapped)
-    }
-    new JobKeks(keks.toMap, instance)
+    val make = kekOf(source, bits, where)
+    new JobKeks(masterKeyIds.distinct.map(id => id -> make(id)).toMap, instance, None)
+  }
+
+  /** Those of a job whose master keys its tasks find out. They ask the driver. */
+  def asNeeded(source: KeyBroker, bits: Int, where: String): JobKeks =
+    new JobKeks(Map.empty, source.instance, Some(kekOf(source, bits, where)))
+
+  private def kekOf(source: KekSource, bits: Int, where: String): String => Kek = { masterKeyId =>
+    val lent = source.kek(masterKeyId, bits, where)
+    new Kek(lent.id, lent.key, lent.wrapped)
   }
 }
 

@@ -41,6 +41,9 @@ final case class FileSettings(
 
   @transient private lazy val names: KeyNames = KeyNames(masterKeys.toSet)
 
+  /** Whether it is the name of a key of these, or one of the templates can make it. */
+  def mayUse(masterKey: String): Boolean = names.contains(masterKey)
+
   /** Every master key the write may use, as options name it. */
   def masterKeys: Seq[String] = (footerKey +: columnKeys.toSeq.flatMap(_.entries.map(_.masterKeyId))).distinct
 

@@ -1,9 +1,24 @@
 package io.pmeparquet.parquet.scope
 
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 
-import io.pmeparquet.keys.{KeyAudit, KeyBroker, KeyPurpose, KeySource, KmsSettings, KmsSource, KmsUse}
+import io.pmeparquet.keys.{
+  IssuedKek,
+  KekSource,
+  KeyAudit,
+  KeyBroker,
+  KeyPurpose,
+  KeySource,
+  KmsSettings,
+  KmsSource,
+  KmsUse
+}
 import io.pmeparquet.kms.KmsAccess
+import io.pmeparquet.material.SharedKeks
 
 /**
  * The configuration, identity and caches of one reader or one write job. [[ScopeRegistry]] has all scopes of a JVM.
@@ -22,8 +37,31 @@ abstract class Scope private[pmeparquet] (val id: String) extends Serializable {
   override def toString: String = s"${getClass.getSimpleName}($id)"
 }
 
-/** What a scope has only in the JVM that made it: the KMS, and the options that opened it. */
-private[parquet] final class ScopeOpening(val source: KmsSource, val use: Option[KmsUse])
+/**
+ * What a scope has only in the JVM that made it: the KMS, and the options that opened it.
+ *
+ * @param keks what a key broker makes for executors as long as somebody keeps it
+ */
+private[parquet] final class ScopeOpening(
+    val source: KmsSource,
+    val use: Option[KmsUse],
+    keks: Option[KekSource] = None
+)
+
+/**
+ * Makes one key-encryption key for each master key that a task of a job asks for. ''Driver only.''
+ *
+ * @param check refuses names that do not go together
+ */
+private[scope] final class LateKeks(val source: KmsSource, check: Seq[String] => Unit) extends KekSource {
+  private val made = new SharedKeks(source, Long.MaxValue)
+  private val names = ConcurrentHashMap.newKeySet[String]()
+
+  override def kek(masterKeyId: String, bits: Int, where: String): IssuedKek = {
+    if (names.add(masterKeyId)) check(names.asScala.toSeq)
+    made.kek(masterKeyId, bits, where)
+  }
+}
 
 /** How a scope gets keys in a JVM other than the one that made it. ''Crosses the wire'' with it. */
 private[parquet] sealed trait KeyAccess extends Serializable {

@@ -61,7 +61,7 @@ object Scopes {
       new WriteScope(
         newId(),
         files,
-        masterKeys.toSet,
+        Some(masterKeys.toSet),
         keks,
         access,
         opening = null,
@@ -88,7 +88,8 @@ object Scopes {
    * The scope of one write job. It asks the KMS here, on the driver, before the write touches any file.
    *
    * @param tableDirectory the path of the table's directory; empty if it is unknown
-   * @param places where its files will be, if names of keys depend on it
+   * @param places where its files will be, if names of keys depend on it; none: each task asks for keys as it meets values,
+   *   which is only for writes that nothing is deleted for
    * @throws io.pmeparquet.PmeException if the KMS does not have a key, or denies it
    */
   def forWrite(
@@ -111,7 +112,7 @@ object Scopes {
     val scope = new WriteScope(
       newId(),
       files,
-      masterKeys.toSet,
+      Some(masterKeys.toSet),
       keks.filter(_ => files.wrapsTwice),
       if (files.wrapsTwice) None
       else Some(accessOf(opening, settings.use, KeyGrants.toWrite(masterKeys.toSet, files.directKeys))),
@@ -119,6 +120,41 @@ object Scopes {
       tableDirectory
     )
     ScopeRegistry.register(scope)
+  }
+
+  /**
+   * The scope of one batch of a stream, of which nobody knows before it runs which keys it needs. A key that the KMS refuses
+   * fails the batch, which then adds no file.
+   */
+  def forBatch(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
+    val files = settings.files
+    val where = s"write to $tableDirectory"
+    checkFiles(files, files.masterKeys, tableDirectory, where)
+    val route = settings.use.route.filter(_ => files.wrapsTwice).getOrElse {
+      throw PmeErrors.unsupported(
+        where,
+        "a stream with keys by partition that asks the KMS for each file",
+        "tasks find out which keys they need, and the driver makes these",
+        "Use kms.callFrom=driver, doubleWrapping=true and keyManagement=envelope."
+      )
+    }
+    val opening = open(settings.use, conf, lifetimeMillis = 0)
+    val keks = new LateKeks(
+      opening.source,
+      names => requireApart(names, settings.use.settings.kind == "azure", where)
+    )
+    val broker = KeyBrokers.open(keks.source, route, KeyGrants.toBatch(files.mayUse), Some(keks))
+    ScopeRegistry.register(
+      new WriteScope(
+        newId(),
+        files,
+        masterKeys = None,
+        Some(JobKeks.asNeeded(broker, files.kekBits, where)),
+        access = None,
+        new ScopeOpening(opening.source, opening.use, Some(keks)),
+        tableDirectory
+      )
+    )
   }
 
   private def masterKeysOf(files: FileSettings, places: Option[Seq[FilePlace]], where: String): Seq[String] =
@@ -130,7 +166,7 @@ object Scopes {
             where,
             "a key whose name depends on a partition",
             "this write does not know which partitions its rows belong to",
-            "Write with df.write or INSERT; in a stream, write each batch in foreachBatch."
+            "Write with df.write or INSERT."
           )
         )
         .flatMap(place => files.at(place, s"$where, ${place.partition}").masterKeys)

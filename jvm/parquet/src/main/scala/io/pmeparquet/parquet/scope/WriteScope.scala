@@ -14,13 +14,14 @@ import io.pmeparquet.options.FileSettings
  * @param keks the key encryption keys of double wrapping, which the driver makes: executors then need no KMS, and the
  *   scope holds no access to one
  * @param access how executors get data keys wrapped if there are no `keks`
- * @param masterKeys every master key of the job: none of `settings` is used that is not among them
+ * @param masterKeys every master key of the job: none of `settings` is used that is not among them; none if tasks find
+ *   them out
  * @param tableDirectory path of the table's directory, for `aadPrefix` and templates of keys
  */
 final class WriteScope private[parquet] (
     id: String,
     val settings: FileSettings,
-    private[parquet] val masterKeys: Set[String],
+    masterKeys: Option[Set[String]],
     keks: Option[JobKeks],
     access: Option[KeyAccess],
     @transient private[parquet] val opening: ScopeOpening,
@@ -39,6 +40,9 @@ final class WriteScope private[parquet] (
       plan
     }
   }
+
+  private[parquet] def mayUse(masterKey: String): Boolean =
+    masterKeys.fold(settings.mayUse(masterKey))(_(masterKey))
 
   /** The id and URL of the KMS. ''Driver only.'' */
   private[parquet] def instance: (String, String) = keks.fold(opening.source.instance)(_.instance)

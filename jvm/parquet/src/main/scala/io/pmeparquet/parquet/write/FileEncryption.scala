@@ -38,7 +38,7 @@ private[parquet] final class FileEncryption(
   /** Names of keys are plain here. */
   val settings: FileSettings = scope.settings.at(FilePlace.of(directory), where)
   settings.masterKeys
-    .find(!scope.masterKeys.contains(_))
+    .find(!scope.mayUse(_))
     .foreach(late => throw PmeErrors.lateKey(where, late))
   private lazy val wrapper = scope.wrapper(conf)
   private val external = mutable.ArrayBuffer.empty[(String, KeyMaterial)]

@@ -374,7 +374,13 @@ private final class CompactionRun(
   }
 
   private def writeScope(settings: io.pmeparquet.options.FileSettings): WriteScope =
-    PreparedWrite.scope(WriteSettings(resolved.kmsUse(KeyPurpose.Write), settings), conf, table, None)
+    PreparedWrite.scope(
+      WriteSettings(resolved.kmsUse(KeyPurpose.Write), settings),
+      conf,
+      table,
+      None,
+      isBatch = false
+    )
 
   private def written(
       merges: Seq[Merge],

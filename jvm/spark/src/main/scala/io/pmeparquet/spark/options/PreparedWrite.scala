@@ -2,6 +2,7 @@ package io.pmeparquet.spark.options
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.{FilePlace, LeafColumn}
 import io.pmeparquet.options.WriteSettings
@@ -38,6 +39,14 @@ private[spark] final class PreparedWrite private (
   override def sweep(): Unit = handed.sweep()
 }
 
+/** What Spark says to the threads that run a stream. ''Driver only.'' */
+private[spark] object StreamBatch {
+
+  /** The id of the query that this thread runs a batch of, which its checkpoint keeps. */
+  def query(session: SparkSession): Option[String] =
+    Option(session.sparkContext.getLocalProperty("sql.streaming.queryId"))
+}
+
 private[spark] object PreparedWrite {
   private val MaxMillis = 60000L
 
@@ -65,16 +74,22 @@ private[spark] object PreparedWrite {
    * The scope of a job: the prepared one if it waits for this write, otherwise a new one.
    *
    * @param conf the job's
+   * @param isBatch whether a stream may be writing it, of whose rows no rule has looked at the partitions
    */
   def scope(
       settings: WriteSettings,
       conf: Configuration,
       outputPath: Path,
-      prepared: Option[PreparedWrite]
+      prepared: Option[PreparedWrite],
+      isBatch: Boolean
   ): WriteScope = {
     val directory = WriteRules.tableDirectory(outputPath)
     prepared
       .flatMap(_.take(settings, directory))
-      .getOrElse(Scopes.forWrite(settings, directory, conf, prepared.flatMap(_.places)))
+      .getOrElse {
+        if (isBatch && prepared.isEmpty && settings.files.keyColumns.nonEmpty)
+          Scopes.forBatch(settings, directory, conf)
+        else Scopes.forWrite(settings, directory, conf, prepared.flatMap(_.places))
+      }
   }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.sources.{DataSourceRegister, StreamSinkProvider}
 import org.apache.spark.sql.streaming.OutputMode
 
 import io.pmeparquet.options.PmeOptions
-import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.options.{ResolvedOptions, StreamBatch}
 import io.pmeparquet.spark.read.EncryptedFileFormat
 import io.pmeparquet.spark.session.PmeSparkException
 import io.pmeparquet.spark.snapshot.WriteSeal
@@ -123,7 +123,7 @@ private object SealedSink {
 
   /** The id of a query, which its checkpoint keeps. */
   private def queryOf(session: SparkSession): String =
-    Option(session.sparkContext.getLocalProperty("sql.streaming.queryId")).getOrElse {
+    StreamBatch.query(session).getOrElse {
       throw new IllegalStateException("internal error: a batch without the id of its query")
     }
 }

@@ -16,7 +16,7 @@ import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.storage.MaterialFiles
 import io.pmeparquet.parquet.write.{FileSealer, SizeStatistics, WriteFailures, WriteRules, WrittenFooter}
 import io.pmeparquet.parquet.PmeCryptoFactory
-import io.pmeparquet.spark.options.{OptionOrigin, PreparedWrite, ResolvedOptions}
+import io.pmeparquet.spark.options.{OptionOrigin, PreparedWrite, ResolvedOptions, StreamBatch}
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshot.{WriteSeal, WrittenFiles}
 
@@ -49,7 +49,7 @@ private[spark] object EncryptedWrite {
     if (written.isDefined && settings.files.keyColumns.nonEmpty) throw sealedByPartition(output.toString)
     val leaves = ColumnPlan.leaves(session, dataSchema)
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)
-    val scope = PreparedWrite.scope(settings, conf, output, prepared)
+    val scope = PreparedWrite.scope(settings, conf, output, prepared, StreamBatch.query(session).isDefined)
     PmeCryptoFactory.useForWrite(conf, scope)
     val factory = new PmeOutputWriterFactory(spark, scope, written)
     seal.begin()

@@ -8,8 +8,9 @@ import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.columns.KeyTemplate
 import io.pmeparquet.spark.admin.{KeyUsage, TableCopies, WritePlan}
+import io.pmeparquet.spark.keys.KeyGuard
 import io.pmeparquet.spark.SparkSuite
-import io.pmeparquet.Condition.{AadPrefix, BadOption, KeyMetadata, KeyNotFound, Unsupported}
+import io.pmeparquet.Condition.{AadPrefix, BadOption, KeyDenied, KeyMetadata, KeyNotFound, Unsupported}
 
 /** Names of keys are templates over partition columns: each file has the keys of its partition, and no reader takes others. */
 class KeysByPartitionSuite extends SparkSuite {
@@ -233,17 +234,59 @@ class KeysByPartitionSuite extends SparkSuite {
     assert(!Files.exists(directory.resolve("table")))
   }
 
-  test("streams, sealed tables and other formats refuse templates") {
-    partitioned(rowsOf, all)
-    refused(Unsupported, "depends on a partition", "foreachBatch") {
-      val in = spark.readStream.format("pme-parquet").options(all).schema(rowsOf.schema).load(target)
-      val sink = in.writeStream.format("pme-parquet").options(all).partitionBy("tenant", "country")
-      sink
-        .option("checkpointLocation", s"$target-c")
-        .trigger(Trigger.AvailableNow())
-        .start(s"$target-s")
-        .awaitTermination()
+  /** A stream of the plaintext files of a directory, each batch of which has one of them. */
+  private def streamed(options: Map[String, String]): Unit = spark.readStream
+    .schema(rowsOf.schema)
+    .option("maxFilesPerTrigger", "1")
+    .parquet(s"$target-in")
+    .writeStream
+    .format("pme-parquet")
+    .options(options)
+    .partitionBy("tenant", "country")
+    .option("checkpointLocation", s"$target-c")
+    .trigger(Trigger.AvailableNow())
+    .start(target)
+    .awaitTermination()
+
+  test("each batch of a stream gives files the keys of their partitions, and asks once for each") {
+    Seq("id < 10", "id >= 10 AND id < 25", "id >= 25").foreach { some =>
+      rowsOf.where(some).write.mode("append").parquet(s"$target-in")
     }
+    val user = KeyGuard()
+    streamed(user.options ++ templates)
+    assertEquals(found(all), expected)
+    assertEquals(used, named)
+    assertEquals(user.wraps, (0 to 2).map(n => s"t-c$n" -> 3).toMap ++ Map("pii-DE" -> 3, "pii-FR" -> 3))
+  }
+
+  test("a batch of a stream whose key is missing adds nothing, and runs again when the key is there") {
+    rowsOf.where("tenant <> 'c2'").write.parquet(s"$target-in")
+    streamed(all)
+    rowsOf.where("tenant = 'c2'").write.mode("append").parquet(s"$target-in")
+    val user = KeyGuard().deny("t-c2")
+    refused(KeyDenied, "t-c2")(streamed(user.options ++ templates))
+    assertEquals(
+      rows(reader(all).load(target).select("id")),
+      rows(rowsOf.where("tenant <> 'c2'").select("id"))
+    )
+    streamed(all)
+    assertEquals(found(all), expected)
+  }
+
+  test(
+    "a stream whose tasks would ask the KMS for each file is refused, and so are names that differ in case only"
+  ) {
+    rowsOf.write.parquet(s"$target-in")
+    Seq("doubleWrapping" -> "false", "kms.callFrom" -> "executor").foreach { option =>
+      refused(Unsupported, "callFrom=driver")(streamed(all + option))
+    }
+    val alike = rowsOf.withColumn("tenant", expr("CASE WHEN id < 20 THEN 'acme' ELSE 'ACME' END"))
+    alike.write.mode("overwrite").parquet(s"$target-in")
+    refused(Unsupported, "small letters")(streamed(all))
+  }
+
+  test("sealed tables and other formats refuse templates") {
+    partitioned(rowsOf, all)
     refused(Unsupported, "seal")(partitioned(rowsOf, all + ("snapshot" -> "update"), "append"))
     refused(Unsupported, "pme-orc") {
       val orc = kms + ("columnKeys" -> "pii-{country}: ssn")
