@@ -123,7 +123,7 @@ object Scopes {
   }
 
   /**
-   * The scope of one batch of a stream, of which nobody knows before it runs which keys it needs. A key that the KMS refuses
+   * The scope of one batch of a stream. Which keys it needs is not known before it runs. A key that the KMS refuses
    * fails the batch, which then adds no file.
    */
   def forBatch(settings: WriteSettings, tableDirectory: String, conf: Configuration): WriteScope = {
