@@ -5,8 +5,6 @@ import pytest
 from tests.storage.operations import test_copies, test_in_place, test_rotations, test_streams, test_writes_and_reads
 from tests.support import needs
 
-__all__ = ["test_copies", "test_in_place", "test_rotations", "test_streams", "test_writes_and_reads"]
-
 pytestmark = [
     needs.s3a,
     pytest.mark.all_rows,

@@ -5,8 +5,6 @@ import pytest
 from tests.storage.operations import test_a_migration_of_orc
 from tests.support import needs
 
-__all__ = ["test_a_migration_of_orc"]
-
 pytestmark = [
     needs.s3a,
     pytest.mark.nightly,

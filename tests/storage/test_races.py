@@ -10,13 +10,6 @@ from tests.storage.races import (
 )
 from tests.support import needs
 
-__all__ = [
-    "test_a_rotation_refuses_to_run_next_to_one_that_does_something_else",
-    "test_readers_meanwhile_see_the_rows_or_fail_cleanly",
-    "test_the_first_finished_of_two_copies_to_one_target_wins",
-    "test_two_that_do_the_same_at_once_lose_nothing",
-]
-
 pytestmark = [
     needs.test_all,
     needs.s3a,

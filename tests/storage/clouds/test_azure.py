@@ -47,20 +47,6 @@ def place(spark: SparkSession, store: Azure, request: pytest.FixtureRequest) -> 
 
 ROOT = f"abfs://{CONTAINER}@{ACCOUNT}"
 
-__all__ = [
-    "test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it",
-    "test_a_failure_that_passes",
-    "test_a_migration_of_orc",
-    "test_a_read_that_meets_a_fault_returns_all_or_fails",
-    "test_a_seal_wins_once",
-    "test_a_store_that_stops",
-    "test_a_table_is_sealed",
-    "test_copies",
-    "test_streams",
-    "test_the_first_finished_of_two_copies_to_one_target_wins",
-    "test_writes_and_reads",
-]
-
 
 @pytest.fixture
 def operation() -> str:

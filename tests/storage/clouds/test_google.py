@@ -56,25 +56,6 @@ ROOT = "gs://places"
 # Each is a change that the store makes in one step.
 STOPPED = ("append", "rotate", "to external", "in place")
 
-__all__ = [
-    "test_a_copy_whose_store_stops_appears_whole_or_no_reader_takes_it",
-    "test_a_failure_that_passes",
-    "test_a_migration_of_orc",
-    "test_a_read_that_meets_a_fault_returns_all_or_fails",
-    "test_a_rotation_refuses_to_run_next_to_one_that_does_something_else",
-    "test_a_seal_wins_once",
-    "test_a_store_that_stops",
-    "test_a_table_is_sealed",
-    "test_copies",
-    "test_in_place",
-    "test_readers_meanwhile_see_the_rows_or_fail_cleanly",
-    "test_rotations",
-    "test_streams",
-    "test_the_first_finished_of_two_copies_to_one_target_wins",
-    "test_two_that_do_the_same_at_once_lose_nothing",
-    "test_writes_and_reads",
-]
-
 
 @pytest.fixture(params=STOPPED)
 def operation(request: pytest.FixtureRequest) -> str:

@@ -5,5 +5,3 @@ import pytest
 from tests.storage.operations import test_copies, test_streams
 
 pytestmark = pytest.mark.nightly
-
-__all__ = ["test_copies", "test_streams"]
