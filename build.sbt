@@ -356,7 +356,7 @@ val eachTextOnce = CustomMergeStrategy("each text once") { files =>
  */
 def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
   Project(s"kms-$cloud", file(s"target/modules/kms-$cloud"))
-    .dependsOn(core213 % Provided, kms213 % Provided)
+    .dependsOn(core213 % Provided, kms213 % "provided->compile;test->test")
     .settings(published(s"pme-parquet KMS client: $cloud"))
     .settings(
       moduleName := s"pme-parquet-kms-$cloud",
@@ -366,14 +366,20 @@ def kmsClient(cloud: String, needs: Seq[ModuleID], shaded: Seq[String]) =
       Compile / javaSource := (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "main" / "java",
       Compile / resourceDirectory :=
         (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "main" / "resources",
+      Test / scalaSource := (ThisBuild / baseDirectory).value / "jvm" / s"kms-$cloud" / "src" / "test" / "scala",
       javacOptions ++= Seq("--release", "17", "-Xlint:all,-processing", "-Werror"),
+      scalacOptions ++= warnings :+ "-Wconf:cat=deprecation&msg=JavaConverters:s",
+      Test / fork := true,
       libraryDependencies ++= needs ++ Seq(
+        "org.scala-lang" % "scala-library" % scala213 % Test,
+        "org.scalameta" % "munit_2.13" % munit % Test,
         "org.apache.parquet" % "parquet-hadoop" % Versions.parquet % Provided,
         "org.apache.hadoop" % "hadoop-client-api" % hadoop % Provided,
         "com.fasterxml.jackson.core" % "jackson-databind" % jackson % Provided
       ),
       // Spark brings it, and what is configured of it.
       excludeDependencies += ExclusionRule("org.slf4j"),
+      Test / unmanagedClasspath ++= (kms213 / Test / externalDependencyClasspath).value,
       assembly / assemblyShadeRules :=
         shaded.map(name => ShadeRule.rename(s"$name.**" -> s"io.pmeparquet.kms.$cloud.shaded.@0").inAll),
       assembly / assemblyMergeStrategy := {

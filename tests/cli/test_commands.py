@@ -85,27 +85,9 @@ def plain(text: str) -> str:
 
 def test_help_lists_all_commands() -> None:
     names = {
-        "compact",
-        "decrypt",
-        "delta-check",
-        "delta-encrypt",
-        "delta-rotate",
-        "doctor",
-        "encrypt",
-        "hudi-check",
-        "iceberg-check",
-        "inspect",
-        "key-usage",
-        "keys",
-        "migrate-orc",
-        "plan",
-        "recover",
-        "rekey",
-        "report",
-        "rotate",
-        "seal",
-        "snapshots",
-        "verify",
+        *("compact", "decrypt", "delta-check", "delta-encrypt", "delta-rotate", "doctor", "encrypt", "erase"),
+        *("hudi-check", "iceberg-check", "inspect", "key-usage", "keys", "migrate-orc", "plan", "recover"),
+        *("rekey", "report", "rotate", "seal", "snapshots", "verify"),
     }
     assert {names[0] for names in COMMANDS} == names
 

@@ -107,6 +107,16 @@ def test_rotate_does_what_its_dry_run_shows(table: Path, kms: list[str]) -> None
     assert {file.footer_key.master_key for file in pme.inspect(table).files if file.footer_key} == {"pay"}
 
 
+def test_erase_destroys_only_with_yes(table: Path, keys: pme.Keystore, kms: list[str], tmp_path: Path) -> None:
+    own = pme.Keystore(shutil.copy(keys.path, tmp_path / "own.p12"), keys.password)
+    plan = run("erase", table, "footer", *keystore(own), "--json")
+    assert (plan.code, plan.document["state"], plan.document["totals"]["rows"]) == (0, "planned", FILES * 100)
+    done = run("erase", table, "footer", *keystore(own), "--yes", "--json")
+    assert (done.code, done.document["evidence"]["files_that_fail_to_open"]) == (0, FILES), done.err
+    assert run("verify", table, *keystore(own)).code == 3
+    assert run("verify", table, *kms).code == 0
+
+
 def test_key_usage_shows_what_would_be_lost(encrypted: Path, kms: list[str]) -> None:
     done = run("key-usage", encrypted, *kms, "--json")
     keys = {row["master_key"]: row for row in done.document["keys"]}

@@ -57,6 +57,7 @@ COMPACTED = Compacted(
     put_right=False,
     sealed=SEALED,
 )
+ERASED = pme.Erasure("planned", "k", "at once", (pme.ErasedKey("t-a", "usable"),), (), (), {"state": "planned"})
 COLUMN = PlannedColumn("name", "name", "string", "pii", "column key", "name", bloom_filter=False)
 FILES = PlannedFiles("encrypted", "f", "aws", "AES_GCM_V1", "envelope", 128, 128, "internal", None, True, "footerKey")  # noqa: FBT003
 PLAN = Plan((COLUMN,), (), (), FILES, ())
@@ -80,6 +81,7 @@ def results(stub: Stub) -> dict[str, Any]:
         "recover": Lost(),
         "compact": COMPACTED,
         "rotate": RotationReport([ROTATED], dry_run=False),
+        "erase": ERASED,
         "plan": PLAN,
         "doctor": pme.Diagnosis((Check("Spark", "ok", "4.3.0"),)),
         "report": Made(Path("report.html"), ()),
@@ -95,6 +97,7 @@ OF_ANOTHER = {"kms": "vault", "aadPrefix": "p"}
 OF_BOTH = OF_AWS | OF_ANOTHER
 COPY = {"source": "people", "target": "new", "progress": True}
 ROTATE = {"path": "people", "master_keys": None, "key_material": None, "dry_run": False, "allow_unused": False}
+ERASE = {"partitions": {"tenant": "a"}, "also": None, "other_tables": ["o"], "signing": None, "by": None}
 MIGRATE = {"bloom_filters": True, "seal": False, "signing": None, "dry_run": False}
 RECOVER = {"lost": "rows", "unauthenticated": False, "like": None, "seal": False, "signing": None}
 LOOK = {"path": "people", "options": OF_AWS, "progress": True}
@@ -174,6 +177,10 @@ HANDED_OVER: list[tuple[list[str], dict[str, Any]]] = [
         ["rotate", "people", *AWS, "--new-option", "kms.aws.region=us", "--dry-run"],
         LOOK | ROTATE | {"new_kms": {"kms": "aws", "kms.aws.region": "us"}, "dry_run": True},
     ),
+    (
+        ["erase", "people", "t-a", "--partition", "tenant=a", "--other-table", "o", "--yes", *AWS],
+        LOOK | ERASE | {"keys": ["t-a"], "dry_run": False},
+    ),
     (["rotate", "people", *AWS, "--new-option", "kms=vault"], LOOK | ROTATE | {"new_kms": {"kms": "vault"}}),
     (
         ["plan", "people", *OWN, *AWS, "--partition-by", "day"],
@@ -224,10 +231,10 @@ def test_a_session_is_started_as_typed(stub: Stub) -> None:
 
 
 CODES = {
-    **dict.fromkeys((pme.KeyDeniedError, pme.KeyNotFoundError, pme.KmsUnavailableError), 3),
+    **dict.fromkeys((pme.KeyDeniedError, pme.KeyDestroyedError, pme.KeyNotFoundError, pme.KmsUnavailableError), 3),
     **dict.fromkeys((pme.AadPrefixError, pme.AlgorithmError, pme.DamagedFileError, pme.KeyMetadataError), 1),
     **dict.fromkeys((pme.NotAuthenticError, pme.PlaintextFileError, pme.SnapshotDamagedError), 1),
-    **dict.fromkeys((pme.SnapshotMismatchError, pme.SnapshotNotAuthenticError), 1),
+    **dict.fromkeys((pme.SnapshotMismatchError, pme.SnapshotNotAuthenticError, pme.ErasureError), 1),
     **dict.fromkeys((pme.BadOptionError, pme.UnknownOptionError, pme.SecretInOptionError, pme.NoKeyError), 2),
     **dict.fromkeys((pme.UnknownColumnError, pme.UnsupportedError), 2),
     pme.SnapshotConflictError: 4,
@@ -267,6 +274,7 @@ OPERANDS: dict[str, list[str]] = {
     "decrypt": ["people", "new", "--write-plaintext"],
     "recover": ["people", "new", *OWN, "--lost", "rows"],
     "delta-rotate": ["people", "--footer-key", "f"],
+    "erase": ["people", "t-a"],
     "doctor": OWN,
 }
 

@@ -16,6 +16,7 @@ from pme_parquet._kms.secrets import SecretReference, conf, env, file, hadoop_cr
 from pme_parquet._kms.services import AwsKms, AzureKeyVault, GcpKms, HadoopKms, KmsClass, Static, Vault
 from pme_parquet._operations.compaction import Compacted, CompactedFile, LeftFile, compact
 from pme_parquet._operations.copies import Copied, decrypt, encrypt, rekey
+from pme_parquet._operations.erasure import ErasedFile, ErasedKey, Erasure, ErasureFinding, erase
 from pme_parquet._operations.export import ExportedStore, export_xskipper
 from pme_parquet._operations.frames import plan, read, write
 from pme_parquet._operations.indexes import Bloom, IndexClass, MinMax, ValueList
@@ -39,7 +40,9 @@ from pme_parquet.errors import (
     AuditFailedError,
     BadOptionError,
     DamagedFileError,
+    ErasureError,
     KeyDeniedError,
+    KeyDestroyedError,
     KeyMetadataError,
     KeyNotFoundError,
     KmsUnavailableError,
@@ -73,6 +76,11 @@ __all__ = [
     "DeltaFiles",
     "Diagnosis",
     "Encryption",
+    "ErasedFile",
+    "ErasedKey",
+    "Erasure",
+    "ErasureError",
+    "ErasureFinding",
     "ExpiredSnapshots",
     "ExportedStore",
     "GcpKms",
@@ -82,6 +90,7 @@ __all__ = [
     "Indexes",
     "Inspection",
     "KeyDeniedError",
+    "KeyDestroyedError",
     "KeyMetadataError",
     "KeyNotFoundError",
     "KeyRecord",
@@ -138,6 +147,7 @@ __all__ = [
     "drop_index",
     "encrypt",
     "env",
+    "erase",
     "expire_snapshots",
     "export_xskipper",
     "file",

@@ -18,7 +18,7 @@ COMMANDS = {
     f"pme.{name}": f"pme-parquet {name.replace('_', '-')}"
     for name in (
         *("inspect", "snapshots", "doctor", "plan", "verify", "key_usage", "rotate", "encrypt", "decrypt", "rekey"),
-        *("migrate_orc", "recover", "report", "seal"),
+        *("migrate_orc", "recover", "report", "seal", "erase"),
     )
 }
 COMMANDS |= {f"pme.{name}.check": f"pme-parquet {name}-check" for name in ("delta", "hudi", "iceberg")}

@@ -70,6 +70,18 @@ class KeyNotFoundError(PmeError):
     condition = "PME_KEY_NOT_FOUND"
 
 
+class KeyDestroyedError(PmeError):
+    """The master key was destroyed, or will be: its KMS no longer uses it."""
+
+    condition = "PME_KEY_DESTROYED"
+
+
+class ErasureError(PmeError):
+    """An erasure would destroy the key of other rows, or leave some readable, or could not be proved."""
+
+    condition = "PME_ERASURE"
+
+
 class KeyDeniedError(PmeError):
     """The KMS does not let this user use the master key."""
 

@@ -41,7 +41,7 @@ REFUSALS = {
     "AccessDeniedException": ("PME_KEY_DENIED", "AWS KMS"),
     "NotFoundException": ("PME_KEY_NOT_FOUND", "in this region"),
     "DisabledException": ("PME_KEY_NOT_FOUND", "disabled"),
-    "KMSInvalidStateException": ("PME_KEY_NOT_FOUND", "pending deletion"),
+    "KMSInvalidStateException": ("PME_KEY_NOT_FOUND", "pending import"),
     "InvalidKeyUsageException": ("PME_KEY_NOT_FOUND", "symmetric"),
     "IncorrectKeyException": ("PME_NOT_AUTHENTIC", "another key"),
     "InvalidCiphertextException": ("PME_NOT_AUTHENTIC", "encryption context"),

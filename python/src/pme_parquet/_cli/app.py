@@ -26,7 +26,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         looking.hudi_check,
         looking.iceberg_check,
     ),
-    _KEYS: (rotating.key_usage, rotating.rotate),
+    _KEYS: (rotating.key_usage, rotating.rotate, rotating.erase),
     "Encrypt and copy": (
         verifying.plan,
         copying.encrypt,

@@ -17,7 +17,9 @@ from pme_parquet.errors import (
     AadPrefixError,
     AlgorithmError,
     DamagedFileError,
+    ErasureError,
     KeyDeniedError,
+    KeyDestroyedError,
     KeyMetadataError,
     KeyNotFoundError,
     KmsUnavailableError,
@@ -43,6 +45,7 @@ _IN_THE_FILES = (
     AadPrefixError,
     AlgorithmError,
     DamagedFileError,
+    ErasureError,
     KeyMetadataError,
     NotAuthenticError,
     PlaintextFileError,
@@ -52,7 +55,7 @@ _IN_THE_FILES = (
 )
 
 
-_OF_THE_KMS = (KeyDeniedError, KeyNotFoundError, KmsUnavailableError)
+_OF_THE_KMS = (KeyDeniedError, KeyDestroyedError, KeyNotFoundError, KmsUnavailableError)
 
 
 class CommandFailedError(Exception):

@@ -1,4 +1,4 @@
-"""`pme-parquet rotate` and `key-usage`: the master keys of a table."""
+"""`pme-parquet rotate`, `key-usage` and `erase`: the master keys of a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pme_parquet._cli.options import kms_options, merged, pairs
 from pme_parquet._cli.output import of_findings, printable_lines
 from pme_parquet._display.content import Showable, Shown, Table
 from pme_parquet._display.words import number, printable, size
-from pme_parquet._operations import rotation, verify
+from pme_parquet._operations import erasure, rotation, verify
 
 
 @command(rotation.rotate)
@@ -37,6 +37,32 @@ def rotate(
     report = call(new_kms=merged(kept, new) if new else None)
     document = {"path": call["path"], "dry_run": report.dry_run, "counts": report.counts}
     return Answer(printable_lines(report), document | {"files": [asdict(file) for file in report.files]})
+
+
+@command(erasure.erase)
+def erase(
+    call: Call,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run/--yes", help="Whether to say only what would be destroyed, or to destroy it.")
+    ] = True,
+    partitions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--partition",
+            metavar="COLUMN=VALUE",
+            help="The partition of the rows to erase: no file under the keys may be elsewhere. Repeat it for several.",
+        ),
+    ] = None,
+) -> Answer:
+    """Destroy master keys, so that nobody can read what they protect, and prove it.
+
+    `pme-parquet erase orders t-acme --partition tenant=acme --options-file kms.json`
+
+    Without --yes it says what the keys open. If it was killed, run it again. Exit 1 if rows of others are under the
+    keys, or some are left.
+    """
+    done = call(dry_run=dry_run, partitions=pairs(partitions or [], "--partition"))
+    return Answer(printable_lines(f"{call['path']}: {done}"), done.certificate, 1 if done.findings else 0)
 
 
 @command(verify.key_usage)

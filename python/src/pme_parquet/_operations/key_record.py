@@ -43,7 +43,7 @@ class KeyUse:
         master_key: name of the master key.
         action: `wrap`, `unwrap`, `rewrap`, `direct`, `sign`, `create` or `destroy`.
         keys: number of keys that were wrapped or unwrapped.
-        result: `granted`, `refused` or `failed`.
+        result: `granted`, `refused`, `failed`, or `asked` before a key is destroyed.
         condition: why no key was given, as docs/errors.md names it.
         requests: ids of the calls in the KMS's own log.
     """
@@ -104,7 +104,7 @@ class KeyRecord(Showable):
         return (
             printable(key),
             f"{granted:,}",
-            f"{len(own) - granted:,}",
+            f"{sum(use.result in ('refused', 'failed') for use in own):,}",
             last.time,
             printable(last.user),
             printable(f"{last.purpose} of {last.table or last.where}"),

@@ -17,8 +17,8 @@ import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
  * A store of master keys. It wraps and unwraps data keys (or keys that encrypt data keys) with a master key, which never
  * leaves it. Implementations are thread-safe.
  *
- * Failures are [[io.pmeparquet.PmeException]]s: `PME_KEY_NOT_FOUND`, `PME_KEY_DENIED`, `PME_KMS_UNAVAILABLE`,
- * `PME_NOT_AUTHENTIC`.
+ * Failures are [[io.pmeparquet.PmeException]]s: `PME_KEY_NOT_FOUND`, `PME_KEY_DESTROYED`, `PME_KEY_DENIED`,
+ * `PME_KMS_UNAVAILABLE`, `PME_NOT_AUTHENTIC`.
  */
 trait Kms {
 
@@ -71,6 +71,9 @@ trait Kms {
       s"it has no private keys that sign, such as '$id'",
       s"Use a keystore, Vault, or the KMS of a cloud with ${PublicKeys.Supported}."
     )
+
+  /** Makes and destroys master keys; none if this kind of KMS does not, or not from here. */
+  def administration: Option[KeyAdministration] = None
 }
 
 object Kms {

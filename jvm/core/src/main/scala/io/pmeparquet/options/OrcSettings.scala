@@ -1,6 +1,6 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.{Condition, PmeErrors}
+import io.pmeparquet.{Condition, KeyRefusal, PmeErrors}
 import io.pmeparquet.columns.{ColumnKeys, KeyBinding, UnlistedColumns}
 
 /**
@@ -25,7 +25,7 @@ final case class OrcReadSettings(
 
   /** Whether a key that this reader does not get for this reason is a refusal that the read accepts. */
   def accepts(failure: Condition): Boolean =
-    (failure == Condition.KeyDenied && acceptsRefusals) || masking.exists(_.covers(failure))
+    (KeyRefusal.ByKms(failure) && acceptsRefusals) || masking.exists(_.covers(failure))
 }
 
 object OrcReadSettings {

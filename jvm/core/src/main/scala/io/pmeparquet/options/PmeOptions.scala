@@ -126,6 +126,16 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "Where a read names a prefix, a file with another one is refused, also if it was moved on purpose.",
     ofTable = OfTable.Yes
   )
+  // Not of a table's definition: its author would make keys with the credentials of whoever writes.
+  val CreateKeys = OptionSpec(
+    "createKeys",
+    Write,
+    "Whether a write makes the keys that its templates name, such as `t-{tenant}`, and that the KMS does not have. They " +
+      "are made before the write changes anything. Keys of plain names are not made. For a keystore in a local file, Vault, " +
+      "and the KMSs of clouds.",
+    "With `true`, a misspelt value of a partition gets a key of its own.",
+    values = Seq("false", "true")
+  )
   val StoreAadPrefix = OptionSpec(
     "storeAadPrefix",
     Write,
@@ -154,8 +164,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   val DeniedColumns = OptionSpec(
     "deniedColumns",
     Read,
-    "What happens to a selected column if the KMS refuses its key to this reader (`PME_KEY_DENIED` only). `error`: the " +
-      "query fails. `null`: the column reads as NULL. `drop`: it is left out of an inferred schema, and reads as NULL " +
+    "What happens to a selected column if the KMS refuses its key to this reader (`PME_KEY_DENIED`), or has destroyed it " +
+      "(`PME_KEY_DESTROYED`). `error`: the query fails. `null`: the column reads as NULL. `drop`: it is left out of an inferred schema, and reads as NULL " +
       "elsewhere. Not with `reader=spark`.",
     "With `null` and `drop`, a query returns NULL where the table has values.",
     values = Seq("error", "null", "drop"),
@@ -166,7 +176,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     "missingKeys",
     Read,
     "What happens to a selected column if the KMS does not have its key (`PME_KEY_NOT_FOUND`), as a keystore that was made " +
-      "for this reader. The values mean what they mean for `deniedColumns`. The key of a footer must be there.",
+      "for this reader, or has destroyed it. The values mean what they mean for `deniedColumns`. The key of a footer must be there.",
     "With `null` and `drop`, a query returns NULL where the table has values.",
     values = Seq("error", "null", "drop")
   )
@@ -174,8 +184,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   val DeniedFiles = OptionSpec(
     "deniedFiles",
     Read,
-    "What happens to a file if the KMS refuses the key of its footer to this reader (`PME_KEY_DENIED`; with " +
-      "`missingKeys=null` or `drop` also `PME_KEY_NOT_FOUND`). `error`: the query fails. `skip`: it is left out. A warning " +
+    "What happens to a file if the KMS refuses the key of its footer to this reader (`PME_KEY_DENIED`), or has destroyed " +
+      "it (`PME_KEY_DESTROYED`; with `missingKeys=null` or `drop` also `PME_KEY_NOT_FOUND`). `error`: the query fails. `skip`: it is left out. A warning " +
       "and `pme.query_stats` say how many files were. Not with `reader=spark`, and not for copies, rotation or `verify`.",
     "With `skip`, a query returns fewer rows to readers with fewer keys.",
     values = Seq("error", "skip")
@@ -299,6 +309,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     KeyMaterial,
     KeyManagement,
     AadPrefix,
+    CreateKeys,
     StoreAadPrefix,
     PlaintextFiles,
     ClearLevels,
@@ -321,6 +332,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
   /** What only Spark's source does, and parquet-java does not with keys of this format. */
   private[pmeparquet] val ofSparkOnly: Seq[OptionSpec] =
     snapshotOptions ++ orcOptions ++ Seq(
+      CreateKeys,
       DeniedColumns,
       MissingKeys,
       DeniedFiles,

@@ -1,7 +1,7 @@
 package io.pmeparquet.options
 
+import io.pmeparquet.{Condition, KeyRefusal}
 import io.pmeparquet.columns.{ColumnPolicy, FilePlace, KeyNames}
-import io.pmeparquet.Condition
 
 /**
  * The checked options of one read: what it accepts, and with which keys.
@@ -40,7 +40,7 @@ final case class ReadSettings(
 
   /** Whether a column's key that this reader does not get for this reason is a refusal, rather than a failure. */
   def isRefusal(failure: Condition): Boolean =
-    failure == Condition.KeyDenied || masking.exists(_.covers(failure))
+    KeyRefusal.ByKms(failure) || masking.exists(_.covers(failure))
 
   /** Whether this read may get a master key itself out of the KMS. */
   def givesOut(keyId: String): Boolean =
@@ -68,7 +68,9 @@ final case class Masking(denied: String, missing: String, inConditions: Boolean)
 
   private def choiceFor(failure: Condition) = failure match {
     case Condition.KeyDenied => denied
-    case Condition.KeyNotFound => missing
+    case KeyRefusal.Missing => missing
+    // The KMS refuses it, and does not have it: either option covers that.
+    case Condition.KeyDestroyed => if (missing == "error") denied else missing
     case _ => "error"
   }
 

@@ -1,6 +1,6 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.{Condition, PmeErrors}
+import io.pmeparquet.{KeyRefusal, PmeErrors}
 import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.columns.{
   ColumnKeys,
@@ -154,8 +154,8 @@ object Settings {
         "files are left out, which Spark's own readers cannot do",
         "Remove reader=spark, or deniedFiles."
       )
-    else if (values.choice(PmeOptions.MissingKeys) == "error") Set(Condition.KeyDenied.name)
-    else Set(Condition.KeyDenied, Condition.KeyNotFound).map(_.name)
+    else if (values.choice(PmeOptions.MissingKeys) == "error") KeyRefusal.ByKms.map(_.name)
+    else (KeyRefusal.ByKms + KeyRefusal.Missing).map(_.name)
 
   /** The reader of pages: auto, pages or spark. */
   def reader(values: OptionValues): String = values.choice(PmeOptions.Reader)

@@ -57,8 +57,9 @@ object KmsAccess {
     KeyRecords.recording(opened(settings, conf), audit)
 
   private def opened(settings: KmsSettings, conf: Configuration): Kms = settings match {
-    case KeystoreSettings(name, storeType, content, password, timeoutMillis) =>
-      KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password, timeoutMillis)
+    case keystore @ KeystoreSettings(name, storeType, content, password, timeoutMillis) =>
+      val file = keystore.localFile(conf)
+      KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password, timeoutMillis, file)
     case StaticSettings(keys) => StaticKms.parse(keys)
     case vault: VaultSettings => new VaultKms(vault)
     case client: ClientClassSettings => ClientClassKms.open(client, conf)

@@ -16,6 +16,7 @@ import software.amazon.awssdk.core.retry.RetryMode;
 import software.amazon.awssdk.http.urlconnection.UrlConnectionHttpClient;
 import software.amazon.awssdk.regions.Region;
 import software.amazon.awssdk.services.kms.KmsClient;
+import software.amazon.awssdk.services.kms.model.KeyMetadata;
 import software.amazon.awssdk.services.kms.model.MessageType;
 import software.amazon.awssdk.services.kms.model.SigningAlgorithmSpec;
 
@@ -108,14 +109,54 @@ final class AwsCalls {
                 .signature());
   }
 
-  /** @param call gets what limits its time */
+  /** What AWS KMS says of a key, by whatever id. */
+  KeyMetadata describe(String keyId) {
+    return answer(
+        keyId,
+        WRAPPING,
+        (client, limit) ->
+            client.describeKey(request -> request.keyId(keyId).overrideConfiguration(limit)).keyMetadata());
+  }
+
+  /** With the waiting period that AWS KMS has by default. */
+  void scheduleDeletion(String arn) {
+    answer(
+        arn,
+        WRAPPING,
+        (client, limit) -> client.scheduleKeyDeletion(request -> request.keyId(arn).overrideConfiguration(limit)));
+  }
+
+  /** Creates a key, and an alias that leads to it. */
+  void create(String alias) {
+    KeyMetadata made =
+        answer(
+            alias,
+            WRAPPING,
+            (client, limit) ->
+                client
+                    .createKey(request -> request.description(alias).overrideConfiguration(limit))
+                    .keyMetadata());
+    answer(
+        alias,
+        WRAPPING,
+        (client, limit) ->
+            client.createAlias(
+                request -> request.aliasName(alias).targetKeyId(made.keyId()).overrideConfiguration(limit)));
+  }
+
   private byte[] call(
       String keyId, String use, BiFunction<KmsClient, AwsRequestOverrideConfiguration, SdkBytes> call) {
+    return answer(keyId, use, call).asByteArray();
+  }
+
+  /** @param call gets what limits its time */
+  private <A> A answer(
+      String keyId, String use, BiFunction<KmsClient, AwsRequestOverrideConfiguration, A> call) {
     Deadline deadline = Deadline.in(settings.timeout().toMillis());
     KmsClient client = clientFor(keyId, deadline);
     // The SDK takes no limit of 0.
     Duration left = Duration.ofMillis(Math.max(1, deadline.leftMillis()));
-    SdkBytes answer;
+    A answer;
     try {
       answer = call.apply(client, AwsRequestOverrideConfiguration.builder().apiCallTimeout(left).build());
     } catch (SdkException failed) {
@@ -124,7 +165,7 @@ final class AwsCalls {
     if (answer == null) {
       throw AwsFailures.noAnswer();
     }
-    return answer.asByteArray();
+    return answer;
   }
 
   /**

@@ -2,6 +2,7 @@ package io.pmeparquet.kms.aws;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Locale;
 
 import software.amazon.awssdk.awscore.exception.AwsServiceException;
 import software.amazon.awssdk.core.exception.AbortedException;
@@ -13,7 +14,7 @@ import io.pmeparquet.kms.client.KmsFailure;
 
 /**
  * What failures of the SDK and of AWS KMS mean to who wants a key. The errors are those of the API reference's
- * "Decrypt", "Encrypt", "GetPublicKey", "Sign" and "Common Errors".
+ * "Decrypt", "DescribeKey", "Encrypt", "GetPublicKey", "ScheduleKeyDeletion", "Sign" and "Common Errors".
  *
  * <p>An answer that cannot be read may hold a key, and the SDK's exception a part of the answer: it is no cause of ours.
  */
@@ -49,6 +50,13 @@ final class AwsFailures {
     return KmsFailure.unavailable("the endpoint is not AWS KMS: its answer cannot be read", null);
   }
 
+  /** Whether AWS KMS says that it has no such key. */
+  static boolean isOfNoKey(KmsFailure failed) {
+    return failed.getCause() instanceof AwsServiceException answered
+        && answered.awsErrorDetails() != null
+        && "NotFoundException".equals(answered.awsErrorDetails().errorCode());
+  }
+
   private static KmsFailure ofAnswer(AwsServiceException failed, String keyId, String use) {
     String code = failed.awsErrorDetails() == null ? null : failed.awsErrorDetails().errorCode();
     if (code == null) {
@@ -63,7 +71,11 @@ final class AwsFailures {
       case "DisabledException":
         return KmsFailure.missing(key + " is disabled in AWS KMS", failed);
       case "KMSInvalidStateException":
-        return KmsFailure.missing(key + " is in a state in which AWS KMS does not use it, such as pending deletion", failed);
+        String said = failed.awsErrorDetails().errorMessage();
+        if (said != null && said.toLowerCase(Locale.ROOT).contains("pending deletion")) {
+          return KmsFailure.destroyed("AWS KMS says that " + key + " is pending deletion", failed);
+        }
+        return KmsFailure.missing(key + " is in a state in which AWS KMS does not use it, such as pending import", failed);
       case "InvalidKeyUsageException":
       case "UnsupportedOperationException":
         return KmsFailure.missing(key + " is not for " + use, failed);

@@ -5,6 +5,7 @@ import java.util.Base64;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.crypto.keytools.KmsClient;
 
+import io.pmeparquet.kms.client.KeyAdministrationClient;
 import io.pmeparquet.kms.client.KmsFailure;
 import io.pmeparquet.kms.client.SigningClient;
 
@@ -17,7 +18,7 @@ import io.pmeparquet.kms.client.SigningClient;
  * <p>A wrapped key is the base64 of the ciphertext that AWS KMS gives, and nothing else. Credentials are what the AWS SDK
  * finds in the process: the instance id, the instance URL and the token that parquet-java hands over are not looked at.
  */
-public final class AwsKmsClient implements KmsClient, SigningClient {
+public final class AwsKmsClient implements KmsClient, SigningClient, KeyAdministrationClient {
   /** More than AWS KMS makes of a data key, whatever the kind of master key. */
   private static final int MAX_WRAPPED = 8192;
 
@@ -50,6 +51,11 @@ public final class AwsKmsClient implements KmsClient, SigningClient {
   @Override
   public byte[] sign(byte[] message, String keyId) {
     return calls.sign(message, keyId.trim());
+  }
+
+  @Override
+  public Keys keys() {
+    return new AwsKeys(calls);
   }
 
   private static byte[] decoded(String wrappedKey) {

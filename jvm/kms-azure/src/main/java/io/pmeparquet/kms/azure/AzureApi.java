@@ -16,6 +16,7 @@ import io.pmeparquet.kms.client.KmsRest;
 final class AzureApi extends CloudKms {
   static final String NAME = "[0-9A-Za-z-]{1,127}";
   static final String VERSION = "[0-9a-f]{32}";
+  private static final String KEYS = "keys/";
   private static final String QUERY = "?api-version=7.4";
 
   /** What Key Vault says besides "Forbidden", where it is not about the user. */
@@ -30,18 +31,32 @@ final class AzureApi extends CloudKms {
   }
 
   private AzureApi(String vault, long timeoutMillis, KmsLogin login) {
-    super("Azure Key Vault", vault, vault + "/keys/", timeoutMillis, login);
+    super("Azure Key Vault", vault, vault + "/", timeoutMillis, login);
   }
 
   /** @param path of a key, or of a version of it: NAME or NAME/VERSION */
   @Override
   public KmsRest.Answer get(String path) {
-    return super.get(path + QUERY);
+    return super.get(KEYS + path + QUERY);
+  }
+
+  @Override
+  public KmsRest.Answer delete(String path) {
+    return super.delete(KEYS + path + QUERY);
+  }
+
+  /** A key that was deleted, and can be recovered. */
+  KmsRest.Answer getDeleted(String name) {
+    return super.get("deletedkeys/" + name + QUERY);
+  }
+
+  KmsRest.Answer create(String name, Map<String, ?> body) {
+    return super.post(KEYS + name + "/create" + QUERY, body);
   }
 
   /** @param value what is to be done with it, in base64url */
   KmsRest.Answer post(String path, String algorithm, String value) {
-    return super.post(path + QUERY, Map.of("alg", algorithm, "value", value));
+    return super.post(KEYS + path + QUERY, Map.of("alg", algorithm, "value", value));
   }
 
   static boolean isBadParameter(KmsRest.Answer answer) {

@@ -6,6 +6,7 @@ import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.crypto.keytools.KmsClient;
 
+import io.pmeparquet.kms.client.KeyAdministrationClient;
 import io.pmeparquet.kms.client.KmsClientSettings;
 import io.pmeparquet.kms.client.KmsFailure;
 import io.pmeparquet.kms.client.KmsRest;
@@ -22,7 +23,7 @@ import io.pmeparquet.kms.client.SigningClient;
  *
  * <p>It signs with EC keys on the curve P-256.
  */
-public final class AzureKmsClient implements KmsClient, SigningClient {
+public final class AzureKmsClient implements KmsClient, SigningClient, KeyAdministrationClient {
   private static final String USE = "wrapping keys";
   private static final Pattern KEY = Pattern.compile("(" + AzureApi.NAME + ")(?:/(" + AzureApi.VERSION + "))?");
   private static final Pattern WRAPPED =
@@ -88,6 +89,11 @@ public final class AzureKmsClient implements KmsClient, SigningClient {
   @Override
   public byte[] sign(byte[] message, String keyId) {
     return signer.sign(message, parsed(keyId).group());
+  }
+
+  @Override
+  public Keys keys() {
+    return new AzureKeys(api, id -> parsed(id).group(1), algorithm.startsWith("RSA"));
   }
 
   /** A key's name, and a version of it: of letters and signs that mean nothing else in an address. */

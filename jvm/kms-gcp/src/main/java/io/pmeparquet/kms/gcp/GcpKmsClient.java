@@ -7,6 +7,7 @@ import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.parquet.crypto.keytools.KmsClient;
 
+import io.pmeparquet.kms.client.KeyAdministrationClient;
 import io.pmeparquet.kms.client.KmsClientSettings;
 import io.pmeparquet.kms.client.KmsFailure;
 import io.pmeparquet.kms.client.KmsRest;
@@ -22,7 +23,7 @@ import io.pmeparquet.kms.client.SigningClient;
  *
  * <p>It signs with versions of keys, which their ids name: keys that sign have no primary version.
  */
-public final class GcpKmsClient implements KmsClient, SigningClient {
+public final class GcpKmsClient implements KmsClient, SigningClient, KeyAdministrationClient {
   private static final Pattern KEY_RING =
       Pattern.compile("projects/[a-z0-9][a-z0-9.:-]*/locations/[a-z0-9-]+/keyRings/[A-Za-z0-9_-]{1,63}");
   private static final Pattern SHORT_KEY = Pattern.compile("[A-Za-z0-9_-]{1,63}");
@@ -83,6 +84,11 @@ public final class GcpKmsClient implements KmsClient, SigningClient {
     return signer.sign(message, versionOf(keyId));
   }
 
+  @Override
+  public Keys keys() {
+    return new GcpKeys(api, this::keyOf);
+  }
+
   /** In full; of letters and signs that mean nothing else in an address. */
   private String keyOf(String masterKeyId) {
     String name = inRing(masterKeyId, SHORT_KEY);
@@ -122,6 +128,10 @@ public final class GcpKmsClient implements KmsClient, SigningClient {
   }
 
   private void requireServed(KmsRest.Answer answer) {
+    String said = answer.text("error", "message");
+    if (GcpApi.isUnready(answer) && said != null && said.contains("DESTROY")) {
+      throw KmsFailure.destroyed(api.kms + " says that its version is destroyed, or scheduled to be", null);
+    }
     if (GcpApi.isUnready(answer)) {
       throw KmsFailure.missing("its version is disabled or destroyed in " + api.kms, null);
     }

@@ -45,6 +45,10 @@ public abstract class CloudKms {
     return call((headers, deadline) -> http.postJson(base + path, headers, body, deadline));
   }
 
+  public KmsRest.Answer delete(String path) {
+    return call((headers, deadline) -> http.delete(base + path, headers, deadline));
+  }
+
   /** With a new token for one that is refused, once: it may have been revoked, or this machine's clock be slow. */
   private KmsRest.Answer call(BiFunction<Map<String, String>, Deadline, KmsRest.Answer> attempt) {
     Deadline deadline = Deadline.in(timeoutMillis);

@@ -17,6 +17,8 @@ public final class KmsFailure extends ParquetCryptoRuntimeException {
     DENIED,
     /** The KMS has no such key, or has it no longer. */
     MISSING,
+    /** The KMS has destroyed the key, or will, and does not use it any more. */
+    DESTROYED,
     /** What is to be unwrapped was not wrapped so, or was altered. */
     NOT_AUTHENTIC,
     /** The KMS gives no answer, or none that is one; or the user cannot log in. */
@@ -43,6 +45,11 @@ public final class KmsFailure extends ParquetCryptoRuntimeException {
   /** @param why a clause: "the key cannot be used: …" */
   public static KmsFailure missing(String why, Throwable cause) {
     return new KmsFailure(Kind.MISSING, why, null, cause);
+  }
+
+  /** @param why a clause: "master key 'k' is destroyed, or will be: …" */
+  public static KmsFailure destroyed(String why, Throwable cause) {
+    return new KmsFailure(Kind.DESTROYED, why, null, cause);
   }
 
   /** @param why a clause: "the wrapped key cannot be unwrapped: …" */

@@ -21,12 +21,18 @@ object KeyAction {
 
   /** Gives what signs with the key. */
   case object Sign extends KeyAction("sign")
+
+  /** Makes the master key. */
+  case object Create extends KeyAction("create")
+
+  /** Destroys the master key, or schedules that. */
+  case object Destroy extends KeyAction("destroy")
 }
 
 /**
  * What became of it.
  *
- * @param name `granted`; `refused`: the KMS said no, or has no such key; `failed`: it gave no answer
+ * @param name `granted`; `asked`, before a key is destroyed; `refused`: the KMS said no, or has no such key; `failed`: it gave no answer
  * @param condition why no key was given, if one of our conditions says it
  */
 final case class KeyResult(name: String, condition: Option[String]) {
@@ -35,6 +41,9 @@ final case class KeyResult(name: String, condition: Option[String]) {
 
 object KeyResult {
   val Granted = "granted"
+
+  /** What comes before something that cannot be undone. */
+  val Asked: KeyResult = KeyResult("asked", None)
 
   def of(failed: Option[Throwable]): KeyResult = failed match {
     case None => KeyResult(Granted, None)

@@ -37,8 +37,10 @@ object KeyRecords {
   def refusals: Long = notGranted.sum
 
   private def take(event: KeyEvent): Unit = {
-    made.increment()
-    if (!event.result.isGranted) notGranted.increment()
+    if (event.result != KeyResult.Asked) {
+      made.increment()
+      if (!event.result.isGranted) notGranted.increment()
+    }
     if (event.audit.mode.isOn) write(event)
   }
 

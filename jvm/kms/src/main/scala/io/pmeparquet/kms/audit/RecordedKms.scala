@@ -3,7 +3,7 @@ package io.pmeparquet.kms.audit
 import scala.util.control.NonFatal
 
 import io.pmeparquet.{AesKey, PmeException}
-import io.pmeparquet.keys.{KeyAudit, Kms, KmsCalls, SigningKey}
+import io.pmeparquet.keys.{KeyAdministration, KeyAudit, KeyState, Kms, KmsCalls, SigningKey}
 
 /**
  * Records what a KMS decides, before anybody gets the answer: a key whose use must be recorded and was not is not given
@@ -54,6 +54,29 @@ private[audit] final class RecordedKms(kms: Kms, audit: KeyAudit, record: KeyEve
   override def signingKey(id: String, where: String): SigningKey =
     one(Sign, id, where)(kms.signingKey(id, where))
 
+  override def administration: Option[KeyAdministration] = kms.administration.map(new Recorded(_))
+
+  /** Looking at states of keys uses none. */
+  private final class Recorded(keys: KeyAdministration) extends KeyAdministration {
+    override def consequence: String = keys.consequence
+    override def state(id: String, where: String): KeyState = keys.state(id, where)
+    override def states(ids: Seq[String], where: String): Map[String, KeyState] = keys.states(ids, where)
+    override def nameOf(id: String, where: String): String = keys.nameOf(id, where)
+    override def namesOf(ids: Seq[String], where: String): Map[String, String] = keys.namesOf(ids, where)
+
+    override def create(ids: Seq[String], where: String): Unit = {
+      val (answer, requests) = KmsCalls.listening(attempt(keys.create(ids, where)))
+      ids.foreach(note(Create, 1, _, where, requests, answer.left.toOption))
+      answer.fold(failed => throw failed, identity)
+    }
+
+    /** Nothing is destroyed unless the record says that it was asked for. */
+    override def destroy(id: String, where: String): KeyState = {
+      record(event(Destroy, 1, id, where, Nil, KeyResult.Asked))
+      one(Destroy, id, where)(keys.destroy(id, where))
+    }
+  }
+
   private def one[A](action: KeyAction, id: String, where: String)(call: => A): A = {
     val (answer, requests) = KmsCalls.listening(attempt(call))
     note(action, 1, id, where, requests, answer.left.toOption)
@@ -93,7 +116,14 @@ private[audit] final class RecordedKms(kms: Kms, audit: KeyAudit, record: KeyEve
       where: String,
       requests: Seq[String],
       failed: Option[Throwable]
-  ): Unit = record(
-    KeyEvent(audit, KmsCalls.caller, kms.describe, id, action, keys, KeyResult.of(failed), where, requests)
-  )
+  ): Unit = record(event(action, keys, id, where, requests, KeyResult.of(failed)))
+
+  private def event(
+      action: KeyAction,
+      keys: Int,
+      id: String,
+      where: String,
+      requests: Seq[String],
+      result: KeyResult
+  ) = KeyEvent(audit, KmsCalls.caller, kms.describe, id, action, keys, result, where, requests)
 }

@@ -8,7 +8,7 @@ import org.apache.parquet.crypto.keytools.KmsClient
 import org.apache.parquet.crypto.KeyAccessDeniedException
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
-import io.pmeparquet.keys.{Kms, PublicKeys, SigningKey}
+import io.pmeparquet.keys.{KeyAdministration, Kms, PublicKeys, SigningKey}
 
 /** Any `org.apache.parquet.crypto.keytools.KmsClient`, as parquet-java's users write them, or one of Iceberg's kind. */
 final class ClientClassKms private (
@@ -64,6 +64,14 @@ final class ClientClassKms private (
         (message, forWhat) => calling(id, forWhat)(signer.sign(message, pinned))
       )
     case _ => super.signingKey(id, where)
+  }
+
+  override def administration: Option[KeyAdministration] = client match {
+    case administered: KeyAdministrationClient =>
+      Some(
+        new ClientAdministration(administered.keys, describe, (id, where, call) => calling(id, where)(call()))
+      )
+    case _ => None
   }
 
   private def calling[A](masterKeyId: String, where: String)(call: => A): A =
@@ -183,6 +191,7 @@ object ClientClassKms {
     failed.kind match {
       case KmsFailure.Kind.DENIED => PmeErrors.keyDenied(where, masterKeyId, kms, failed)
       case KmsFailure.Kind.MISSING => PmeErrors.keyUnusable(where, masterKeyId, failed.getMessage, failed)
+      case KmsFailure.Kind.DESTROYED => PmeErrors.keyScheduled(where, masterKeyId, failed.getMessage, failed)
       case KmsFailure.Kind.NOT_AUTHENTIC =>
         PmeErrors.wrappedKeyRefused(where, masterKeyId, failed.getMessage, failed)
       case KmsFailure.Kind.UNAVAILABLE => PmeErrors.kmsUnavailable(where, failed.getMessage, failed)

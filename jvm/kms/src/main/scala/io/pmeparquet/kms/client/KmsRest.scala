@@ -25,6 +25,10 @@ final class KmsRest private (kms: String, timeoutMillis: Long, isDirect: Boolean
   def get(url: String, headers: util.Map[String, String], deadline: Deadline): KmsRest.Answer =
     call(url, headers, None, deadline.leftMillis)
 
+  /** @throws KmsFailure `UNAVAILABLE`, where there is no answer before the deadline */
+  def delete(url: String, headers: util.Map[String, String], deadline: Deadline): KmsRest.Answer =
+    call(url, headers, None, deadline.leftMillis, deletes = true)
+
   /**
    * @param body texts, and maps of texts
    * @throws KmsFailure `UNAVAILABLE`, where there is no answer before the deadline
@@ -47,9 +51,10 @@ final class KmsRest private (kms: String, timeoutMillis: Long, isDirect: Boolean
       url: String,
       headers: util.Map[String, String],
       body: Option[Body],
-      leftMillis: Long
+      leftMillis: Long,
+      deletes: Boolean = false
   ): KmsRest.Answer = {
-    val request = new Request(URI.create(url), headers.asScala.toSeq, body, sentOn = false)
+    val request = new Request(URI.create(url), headers.asScala.toSeq, body, sentOn = false, deletes = deletes)
     new KmsRest.Answer(http.call(request, KmsFailure.unavailable(_, _), leftMillis)(_ => false))
   }
 }
@@ -68,6 +73,14 @@ object KmsRest {
     /** The texts that objects of the list at this path have in this field. */
     @varargs def texts(field: String, path: String*): util.List[String] =
       at(path).elements.asScala.map(_.path(field)).filter(_.isTextual).map(_.asText).toSeq.asJava
+
+    /** The objects of the list at this path. */
+    @varargs def objects(path: String*): util.List[Answer] =
+      at(path).elements.asScala
+        .filter(_.isObject)
+        .map(node => new Answer(new HttpAnswer(answer.status, node, None, None)))
+        .toSeq
+        .asJava
 
     /** The texts of the list at this path. */
     @varargs def values(path: String*): util.List[String] =

@@ -184,16 +184,17 @@ private[pmeparquet] object JsonHttp {
 
 /**
  * @param headers may contain a token, and are never part of a message
- * @param body makes the request a POST; without it, it is a GET
+ * @param body makes the request a POST; without it, it is a GET, or a DELETE
  * @param sentOn whether the server may redirect it to another one, which also gets the headers
  */
 private[pmeparquet] final class Request(
     uri: URI,
     headers: Seq[(String, String)],
     body: Option[Body],
-    sentOn: Boolean = true
+    sentOn: Boolean = true,
+    deletes: Boolean = false
 ) {
-  def to(other: URI): Request = new Request(other, headers, body, sentOn)
+  def to(other: URI): Request = new Request(other, headers, body, sentOn, deletes)
 
   /** Whether it is as safe as this address. */
   def maySendOnTo(other: URI): Boolean =
@@ -214,6 +215,7 @@ private[pmeparquet] final class Request(
       builder.header("Content-Type", sent.contentType)
       builder.POST(HttpRequest.BodyPublishers.ofByteArray(sent.bytes))
     }
+    if (deletes) builder.DELETE()
     builder.build()
   }
 }

@@ -2,13 +2,14 @@ package io.pmeparquet.kms.local
 
 import java.io.{ByteArrayInputStream, IOException}
 import java.nio.charset.StandardCharsets.US_ASCII
+import java.nio.file.Path
 import java.security._
 import java.security.cert.Certificate
 import java.util.concurrent.ConcurrentHashMap
 import javax.crypto.SecretKey
 
 import io.pmeparquet.{AesKey, PmeErrors, Secret}
-import io.pmeparquet.keys.{Kms, PublicKeys, SigningKey}
+import io.pmeparquet.keys.{KeyAdministration, Kms, PublicKeys, SigningKey}
 import io.pmeparquet.material.LocalWrap
 
 /**
@@ -23,7 +24,8 @@ final class KeystoreKms private (
     name: String,
     keystore: KeyStore,
     password: Array[Char],
-    token: Option[Pkcs11Token.Opened] = None
+    token: Option[Pkcs11Token.Opened] = None,
+    override val administration: Option[KeyAdministration] = None
 ) extends Kms {
   private val random = new SecureRandom
 
@@ -93,6 +95,7 @@ final class KeystoreKms private (
   }
 
   private def entry(id: String, where: String): Key = {
+    if (token.isEmpty && Tombstone.isIn(keystore, id)) throw PmeErrors.keyDestroyed(where, id, describe)
     // The keystore type determines how aliases compare: PKCS12 ignores case.
     val key =
       try keystore.getKey(id, password)
@@ -104,7 +107,9 @@ final class KeystoreKms private (
             failed
           )
       }
-    if (key == null) throw PmeErrors.keyNotFound(where, id, describe)
+    if (key == null)
+      throw if (token.isEmpty && Tombstone.isIn(keystore, id)) PmeErrors.keyDestroyed(where, id, describe)
+      else PmeErrors.keyNotFound(where, id, describe)
     key
   }
 }
@@ -115,26 +120,29 @@ object KeystoreKms {
    * @param name the name of the keystore in messages
    * @param content the keystore file; for PKCS11 the configuration of its provider, or none for an installed one
    * @param timeoutMillis time limit of one call of a token
+   * @param file the keystore's file, if it is on a local disk
    */
   def open(
       name: String,
       storeType: String,
       content: Option[Array[Byte]],
       password: Secret,
-      timeoutMillis: Long
+      timeoutMillis: Long,
+      file: Option[Path] = None
   ): KeystoreKms =
     if (storeType.equalsIgnoreCase(Pkcs11Token.KeystoreType)) {
       val token = Pkcs11Token.open(name, content, password, timeoutMillis)
       new KeystoreKms(name, token.keystore, password.insecureValue.toCharArray, Some(token))
-    } else opened(name, storeType, content, password)
+    } else opened(name, storeType, content, password, file)
 
   private def opened(
       name: String,
       storeType: String,
       content: Option[Array[Byte]],
-      password: Secret
+      password: Secret,
+      file: Option[Path]
   ): KeystoreKms = {
-    val keystore = instance(storeType)
+    val keystore = KeystoreType.instance(storeType)
     val characters = password.insecureValue.toCharArray
     try keystore.load(content.map(new ByteArrayInputStream(_)).orNull, characters)
     catch {
@@ -146,47 +154,10 @@ object KeystoreKms {
       case failed: GeneralSecurityException =>
         throw PmeErrors.kmsUnavailable(s"keystore $name", s"it cannot be opened as $storeType", failed)
     }
-    new KeystoreKms(name, keystore, characters)
+    val administration =
+      file.map(path => new KeystoreAdministration(name, storeType, new KeystoreFile(name, path), password))
+    new KeystoreKms(name, keystore, characters, administration = administration)
   }
-
-  private val BouncyCastleType = "BCFKS"
-  private val BouncyCastleProvider = "org.bouncycastle.jce.provider.BouncyCastleProvider"
-
-  private def instance(storeType: String): KeyStore =
-    try KeyStore.getInstance(storeType)
-    catch {
-      case _: KeyStoreException if storeType.equalsIgnoreCase(BouncyCastleType) =>
-        KeyStore.getInstance(storeType, bouncyCastle())
-      case failed: KeyStoreException =>
-        throw PmeErrors.unsupported(
-          "option kms.keystore.type",
-          s"'$storeType'",
-          "no installed security provider has this keystore type",
-          "Use PKCS12, or add the provider to the class path and to java.security." + causeOf(failed)
-        )
-    }
-
-  // The provider is used for this keystore only and is not installed, so other code in the JVM is not affected.
-  private def bouncyCastle(): Provider =
-    try
-      Thread
-        .currentThread()
-        .getContextClassLoader
-        .loadClass(BouncyCastleProvider)
-        .getDeclaredConstructor()
-        .newInstance()
-        .asInstanceOf[Provider]
-    catch {
-      case failed: ReflectiveOperationException =>
-        throw PmeErrors.unsupported(
-          "option kms.keystore.type",
-          s"'$BouncyCastleType'",
-          "BouncyCastle is not on the class path",
-          "Add org.bouncycastle:bcprov-jdk18on to --packages, or use PKCS12." + causeOf(failed)
-        )
-    }
-
-  private def causeOf(failed: Exception): String = s" (${failed.getClass.getSimpleName})"
 }
 
 /**

@@ -1,5 +1,10 @@
 package io.pmeparquet.kms.local
 
+import java.nio.file.Paths
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
 import io.pmeparquet.{PmeErrors, Secret}
 import io.pmeparquet.keys.{FileContent, KmsSettings}
 import io.pmeparquet.kms.client.KmsOptionReader
@@ -19,6 +24,13 @@ final case class KeystoreSettings(
 ) extends KmsSettings {
   override def kind: String = "keystore"
   override def isInProcess: Boolean = true
+
+  /** The keystore's file, if it is on a local disk. */
+  def localFile(conf: Configuration): Option[java.nio.file.Path] =
+    content.map(_ => new Path(name)).flatMap { path =>
+      val fs = path.getFileSystem(conf)
+      if (fs.getUri.getScheme == "file") Some(Paths.get(fs.makeQualified(path).toUri.getPath)) else None
+    }
 }
 
 object KeystoreSettings {

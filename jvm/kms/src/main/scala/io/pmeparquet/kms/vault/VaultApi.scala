@@ -25,12 +25,17 @@ private[vault] final class VaultApi(settings: VaultSettings, clock: JsonHttp.Clo
 
   def get(path: Seq[String], token: Secret)(where: String): Answer = send(path, Some(token), None)(where)
 
-  def send(path: Seq[String], token: Option[Secret], body: Option[ObjectNode])(where: String): Answer = {
+  def delete(path: Seq[String], token: Secret)(where: String): Answer =
+    send(path, Some(token), None, deletes = true)(where)
+
+  def send(path: Seq[String], token: Option[Secret], body: Option[ObjectNode], deletes: Boolean = false)(
+      where: String
+  ): Answer = {
     val headers = Seq("X-Vault-Request" -> "true") ++
       settings.namespace.map("X-Vault-Namespace" -> _) ++
       token.map("X-Vault-Token" -> _.insecureValue)
     val uri = URI.create(s"${settings.address}/v1/${path.map(encoded).mkString("/")}")
-    val answer = http.call(where, new Request(uri, headers, body.map(Body.json)))(isSealed)
+    val answer = http.call(where, new Request(uri, headers, body.map(Body.json), deletes = deletes))(isSealed)
     if (isSealed(answer)) throw PmeErrors.kmsUnavailable(where, s"$describe is sealed")
     answer
   }

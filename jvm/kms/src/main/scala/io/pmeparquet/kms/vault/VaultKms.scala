@@ -8,7 +8,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.JsonNode
 
 import io.pmeparquet.{AesKey, PmeException}
-import io.pmeparquet.keys.{Kms, SigningKey}
+import io.pmeparquet.keys.{KeyAdministration, Kms, SigningKey}
 import io.pmeparquet.kms.http.{Answer, JsonHttp}
 
 /**
@@ -53,6 +53,8 @@ final class VaultKms(settings: VaultSettings, clock: JsonHttp.Clock = JsonHttp.S
   override def directKey(id: String, where: String): Option[AesKey] = None
 
   override def signingKey(id: String, where: String): SigningKey = VaultSigningKey.of(transit, id, where)
+
+  override def administration: Option[KeyAdministration] = Some(new VaultAdministration(transit))
 
   private def one[A](call: Call[A], input: String, keyId: String, where: String): A = {
     val body = VaultApi.body(call.input -> input)

@@ -58,7 +58,7 @@ private[vault] object VaultSigningKey {
 
   /** @throws io.pmeparquet.PmeException if there is no such key, or it does not sign */
   def of(transit: VaultTransit, id: String, where: String): VaultSigningKey = {
-    val answer = transit.call("keys", id, None, where)
+    val answer = transit.call(Keys, id, None, where)
     if (isOfNoKey(answer)) throw PmeErrors.keyNotFound(where, id, transit.describe)
     val data = transit.granted(answer, id, where).body.path("data")
     def strange = transit.strange(answer, where)
@@ -74,12 +74,6 @@ private[vault] object VaultSigningKey {
       .flatMap(if (kind == Ed25519) ed25519 else pem)
       .getOrElse(throw strange)
     new VaultSigningKey(transit, id, version, publicKey)
-  }
-
-  /** Vault's answer to a request for what it does not have. */
-  private def isOfNoKey(answer: Answer) = {
-    val errors = answer.body.path("errors")
-    answer.status == NotFound && errors.isArray && errors.isEmpty
   }
 
   private def ed25519(text: String): Option[PublicKey] = decoded(text).flatMap(PublicKeys.ed25519)

@@ -16,11 +16,22 @@ private[vault] final class VaultTransit(settings: VaultSettings, clock: JsonHttp
   def describe: String = api.describe
 
   /** @param body makes the request a POST; without it, it is a GET */
-  def call(what: String, keyId: String, body: Option[ObjectNode], where: String): Answer = {
+  def call(what: String, keyId: String, body: Option[ObjectNode], where: String): Answer =
+    asking(keyId, where)(token => api.send(Seq(settings.mount, what, keyId), Some(token), body)(where))
+
+  /** `POST keys/<name>/config`. */
+  def configure(keyId: String, body: ObjectNode, where: String): Answer = asking(keyId, where) { token =>
+    api.send(Seq(settings.mount, Keys, keyId, "config"), Some(token), Some(body))(where)
+  }
+
+  /** `DELETE keys/<name>`. */
+  def delete(keyId: String, where: String): Answer =
+    asking(keyId, where)(token => api.delete(Seq(settings.mount, Keys, keyId), token)(where))
+
+  private def asking(keyId: String, where: String)(ask: Secret => Answer): Answer = {
     // It becomes part of the path of a request.
     if (!keyId.matches(KeyName))
       throw PmeErrors.keyUnusable(where, keyId, s"no key of $describe can have that name")
-    def ask(token: Secret) = api.send(Seq(settings.mount, what, keyId), Some(token), body)(where)
     val token = tokens.token(where)
     val first = ask(token)
     if (first.status != Forbidden) first
@@ -68,6 +79,15 @@ private[vault] object VaultTransit {
   val BadRequest = 400
   val Forbidden = 403
   val NotFound = 404
+
+  /** The path of keys themselves. */
+  val Keys = "keys"
+
+  /** Vault's answer to a request for what it does not have. */
+  def isOfNoKey(answer: Answer): Boolean = {
+    val errors = answer.body.path("errors")
+    answer.status == NotFound && errors.isArray && errors.isEmpty
+  }
 
   /** The names that Vault allows for keys. */
   val KeyName: String = "\\w(?:[\\w.-]*\\w)?"

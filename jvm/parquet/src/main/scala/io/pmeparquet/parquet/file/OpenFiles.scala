@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.format.{ColumnChunk, EncryptionWithColumnKey, FileMetaData}
 
-import io.pmeparquet.{BlockDigests, Condition, PmeErrors, PmeException, RecentValues}
+import io.pmeparquet.{BlockDigests, Condition, KeyRefusal, PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
 import io.pmeparquet.options.ReadSettings
@@ -277,11 +277,10 @@ private final class FooterProof(file: OpenFile, bytes: FileBytes, counters: Read
     try {
       file.chunks(group, Seq(column), counters)
       true
-    } catch { case failed: PmeException if NoKey(failed.condition) => false }
+    } catch { case failed: PmeException if KeyRefusal.NoKey(failed.condition) => false }
 }
 
 private object FooterProof {
-  private val NoKey = Set[Condition](Condition.KeyDenied, Condition.KeyNotFound, Condition.KmsUnavailable)
   private val OfDamage = Set[Condition](Condition.NotAuthentic, Condition.DamagedFile)
 
   /** Page headers are short, unless they have long statistics. */

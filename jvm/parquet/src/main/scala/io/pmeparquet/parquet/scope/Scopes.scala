@@ -157,6 +157,41 @@ object Scopes {
     )
   }
 
+  /**
+   * Makes the keys that templates name and the KMS does not have. Plain names may be misspelt, so their keys are not made.
+   *
+   * @return whether it made any, so that settings of the KMS must be read again
+   */
+  def createMissing(
+      settings: WriteSettings,
+      tableDirectory: String,
+      conf: Configuration,
+      places: Seq[FilePlace]
+  ): Boolean = {
+    val where = s"write to $tableDirectory"
+    val files = settings.files
+    val masterKeys = masterKeysOf(files, Some(places), where)
+    requireApart(masterKeys, settings.use.settings.kind == "azure", where)
+    checkFiles(files, masterKeys, tableDirectory, where)
+    val kms = KmsAccess.open(settings.use.settings, conf, settings.use.audit)
+    val administration = kms.administration.getOrElse {
+      throw PmeErrors.unsupported(
+        where,
+        "createKeys=true",
+        s"${kms.describe} does not make keys, or not from here",
+        "Use a keystore in a local file, Vault or the KMS of a cloud, or make the keys with the KMS's own tools."
+      )
+    }
+    val states = administration.states(masterKeys, where)
+    val missing = masterKeys.filter(states(_) == KeyState.Missing)
+    masterKeys.find(states(_).isGone).foreach(id => throw PmeErrors.keyDestroyed(where, id, kms.describe))
+    missing.filter(files.masterKeys.contains).headOption.foreach { id =>
+      throw PmeErrors.keyNotFound(where, id, kms.describe)
+    }
+    if (missing.nonEmpty) administration.create(missing, where)
+    missing.nonEmpty
+  }
+
   private def masterKeysOf(files: FileSettings, places: Option[Seq[FilePlace]], where: String): Seq[String] =
     if (files.keyColumns.isEmpty) files.masterKeys
     else

@@ -284,12 +284,32 @@ private[pmeparquet] final class ResolvedOptions private (
   }
 
   /**
+   * As [[writeSettings]], of a write whose files will be in these places. With `createKeys`, keys that are missing are made.
+   *
+   * @param settings as they are before
+   * @param places none if names of keys do not depend on them
+   */
+  def withKeysMade(
+      settings: WriteSettings,
+      outputPath: Path,
+      conf: Configuration,
+      places: Option[Seq[FilePlace]]
+  ): WriteSettings = {
+    val makes = values.flag(PmeOptions.CreateKeys) && settings.files.keyColumns.nonEmpty
+    val directory = WriteRules.tableDirectory(outputPath)
+    // A keystore's settings have its content.
+    if (makes && places.exists(Scopes.createMissing(settings, directory, conf, _))) writeSettings
+    else settings
+  }
+
+  /**
    * @param conf the job's
    * @param files where its files will be
    */
   def writeScope(conf: Configuration, outputPath: Path, files: Seq[Path]): WriteScope = {
     val places = files.map(_.getParent.toUri.getPath).distinct.map(FilePlace.of)
-    Scopes.forWrite(writeSettings, WriteRules.tableDirectory(outputPath), conf, Some(places))
+    val settings = withKeysMade(writeSettings, outputPath, conf, Some(places))
+    Scopes.forWrite(settings, WriteRules.tableDirectory(outputPath), conf, Some(places))
   }
 
   /** Whether a write with these options seals the table after its commit. */

@@ -15,7 +15,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException}
+import io.pmeparquet.{KeyRefusal, PmeErrors, PmeException}
 import io.pmeparquet.options.Masking
 import io.pmeparquet.spark.read.{
   AdmittedReaderFactory,
@@ -134,7 +134,7 @@ private final class StatisticsAdmission(admission: OrcSplitAdmission) extends Sp
   override def translate(failed: Throwable, files: String): Throwable =
     PmeException
       .find(failed)
-      .filter(_.condition == Condition.KeyDenied)
+      .filter(failed => KeyRefusal.ByKms(failed.condition))
       .fold(admission.translate(failed, files)) { denied =>
         PmeSparkException.of(PmeErrors.orcStatisticsDenied(files, denied.problem, denied))
       }

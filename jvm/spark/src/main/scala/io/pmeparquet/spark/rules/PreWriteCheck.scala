@@ -135,7 +135,8 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
           )
         )
           throw EncryptedWrite.sealedByPartition(write.outputPath.toString)
-        val prepared = PreparedWrite.of(settings, conf, write.outputPath, leaves, places)
+        val made = options.withKeysMade(settings, write.outputPath, conf, places)
+        val prepared = PreparedWrite.of(made, conf, write.outputPath, leaves, places)
         PlanFields.withFormat(write)(_.withPrepared(prepared))
       }
     }

@@ -49,6 +49,13 @@ private[spark] trait EncryptedSinks extends StreamSinkProvider {
         "Remove it."
       )
     }
+    if (options.values.flag(PmeOptions.CreateKeys))
+      throw PmeErrors.unsupported(
+        path,
+        "createKeys=true in a stream",
+        "tasks find out which keys a batch needs",
+        "Make the keys first, or write each batch in foreachBatch."
+      )
     val named = new Path(path)
     // Later, the session may have another working directory.
     val table = named.getFileSystem(options.newHadoopConf()).makeQualified(named)

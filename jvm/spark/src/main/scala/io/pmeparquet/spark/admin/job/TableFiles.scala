@@ -179,7 +179,11 @@ private[spark] object TableFiles {
     name == "_SUCCESS" || Harmless.exists(name.startsWith) || (name.startsWith(".") && name.endsWith(".crc"))
   }
 
-  private val Harmless = Seq("_started_", "_committed_", ".pme-", MaterialFile.Prefix, SnapshotDirectory.Name)
+  /** The directory of the records of erasures. */
+  val Erasures = "_pme_erasures"
+
+  private val Harmless =
+    Seq("_started_", "_committed_", ".pme-", MaterialFile.Prefix, SnapshotDirectory.Name, Erasures)
 
   private def isLeftover(file: FileStatus) = file.getPath.getName.startsWith(FileRotation.LeftoverPrefix)
 

@@ -1,0 +1,161 @@
+package io.pmeparquet.spark.admin.erase
+
+import java.nio.file.{Files, Path, Paths, StandardCopyOption}
+
+import scala.collection.JavaConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.commons.io.FileUtils
+
+import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.spark.KeystoreSuite
+
+/** Erasures that are killed, and that somebody interferes with: with a KMS that does what a test says. */
+class ErasureAttacksSuite extends KeystoreSuite {
+  private val erasing = Map("kms" -> classOf[ErasingKms].getName)
+
+  override protected def keystoreOptions: Map[String, String] = erasing
+
+  override def beforeEach(context: BeforeEach): Unit = {
+    super.beforeEach(context)
+    ErasingKms.reset("t-acme", "t-bolt", "t-cafe", "c-acme", "t-new")
+  }
+
+  private def erase(
+      keys: Seq[String] = Seq("t-acme"),
+      tenant: String = "acme",
+      dryRun: Boolean = false,
+      options: Map[String, String] = Map.empty
+  ): JsonNode = new ObjectMapper().readTree(
+    Erasure.run(spark, target, erasing ++ options, keys, Map("tenant" -> tenant), dryRun = dryRun)
+  )
+
+  private def record: Path = {
+    val all = Files.list(Paths.get(target, "_pme_erasures"))
+    try all.iterator.asScala.find(_.toString.endsWith(".json")).get
+    finally all.close()
+  }
+
+  private def noted: JsonNode = new ObjectMapper().readTree(Files.readAllLines(record).get(0))
+
+  /** A copy of a file of one tenant in the directory of another. */
+  private def copied(from: String, to: String): Path = {
+    val file = files().find(_.toString.contains(s"tenant=$from")).get
+    val place = Paths.get(target, s"tenant=$to", s"copied-${file.getFileName}")
+    Files.copy(file, place, StandardCopyOption.REPLACE_EXISTING)
+  }
+
+  test("a file that comes under the key before the destruction stops it") {
+    writeTo(target)
+    ErasingKms.onWrap = () => { copied("acme", "bolt"); () }
+    refused(Condition.Erasure, "added or removed meanwhile")(erase())
+    assert(!ErasingKms.isGone("t-acme"))
+  }
+
+  test(
+    "a file that comes under the key during the destruction is named, and the certificate does not hide it"
+  ) {
+    writeTo(target)
+    ErasingKms.onDestroy = _ => { copied("acme", "bolt"); () }
+    refused(Condition.Erasure, "copied-", "it came while")(erase())
+    assertEquals(noted.path("state").asText, "unproven")
+    assertEquals(noted.at("/findings/0/kind").asText, "late")
+  }
+
+  test("a KMS that goes on using a key that it says is destroyed proves nothing") {
+    writeTo(target)
+    ErasingKms.lies = true
+    refused(Condition.Erasure, "still uses this key")(erase())
+    assertEquals(noted.path("state").asText, "begun")
+  }
+
+  test("a run that was killed between two keys is completed, with the facts from before") {
+    ErasingKms.onDestroy = id => if (id == "t-acme") throw new IllegalStateException("killed")
+    writeOnlyAcme()
+    val keys = Seq("c-acme", "t-acme")
+    intercept[Exception](erase(keys))
+    assert(ErasingKms.isGone("c-acme") && !ErasingKms.isGone("t-acme"))
+    val begun = noted
+    ErasingKms.onDestroy = _ => ()
+    val done = erase(keys)
+    assertEquals(done.path("state").asText, "complete")
+    Seq("totals", "begun_at").foreach(name => assertEquals(done.path(name), begun.path(name), name))
+    assertEquals(done.at("/keys/1/until").asText, "2027-01-15")
+  }
+
+  private def writeOnlyAcme(): Unit =
+    spark
+      .range(5)
+      .selectExpr("id", "concat('canary-', id) AS name", "'acme' AS tenant")
+      .write
+      .format("pme-parquet")
+      .options(erasing ++ byTenant ++ Map("columnKeys" -> "c-acme: name"))
+      .partitionBy("tenant")
+      .save(target)
+
+  test("a KMS that forgets what it destroyed: the record says that this was no slip") {
+    writeTo(target)
+    ErasingKms.forgets = true
+    assertEquals(erase().path("state").asText, "complete")
+    assertEquals(erase().path("state").asText, "complete")
+    assertEquals(erase(Seq("t-bolt"), "bolt").path("state").asText, "complete")
+    refused(Condition.KeyNotFound)(erase(Seq("t-nobody"), "nobody"))
+    FileUtils.deleteDirectory(Paths.get(target, "_pme_erasures").toFile)
+    refused(Condition.KeyNotFound)(erase())
+  }
+
+  test("a planted record does not hide a file that this user may not open") {
+    writeTo(target)
+    erase(Seq("t-bolt"), "bolt")
+    val planted = Files.readString(record).replace("t-bolt", "t-cafe")
+    Files.writeString(record.resolveSibling("erasure-0123456789abcdef.json"), planted)
+    ErasingKms.denied = Set("t-cafe")
+    refused(Condition.Erasure, "tenant=cafe", "could not be looked at")(erase())
+    assert(!ErasingKms.isGone("t-acme"))
+  }
+
+  test("rows under another alias of the same key are seen") {
+    writeTo(target)
+    spark
+      .range(3)
+      .selectExpr("id", "'x' AS name", "'bolt' AS tenant")
+      .write
+      .format("pme-parquet")
+      .options(erasing ++ Map("footerKey" -> "alias/t-acme"))
+      .partitionBy("tenant")
+      .mode("append")
+      .save(target)
+    refused(Condition.Erasure, "tenant=bolt", "outside of tenant=acme")(erase())
+    assert(!ErasingKms.isGone("t-acme"))
+  }
+
+  test("a record is signed, and one by somebody else is refused before anything is destroyed") {
+    writeTo(target)
+    val signing = Map("signingKey" -> "officer")
+    val done = erase(options = signing)
+    val lines = Files.readAllLines(record)
+    assertEquals(lines.size, 2)
+    assert(new ObjectMapper().readTree(lines.get(1)).path("signature").asText.nonEmpty)
+    assertEquals(erase(options = signing).path("totals"), done.path("totals"))
+    Files.write(
+      record,
+      (lines.get(0).replace("\"rows\":10", "\"rows\":99") + "\n" + lines.get(1) + "\n").getBytes
+    )
+    refused(Condition.Erasure, "is not signed")(erase(options = signing))
+    refused(Condition.Erasure, "is not signed")(erase(options = Map("signingKey" -> "mallory")))
+  }
+
+  test("a link in the place of the record is not followed") {
+    writeTo(target)
+    val other = Files.writeString(directory.resolve("other"), "mine")
+    erase()
+    val place = record
+    Files.delete(place)
+    Files.createSymbolicLink(place, other)
+    ErasingKms.reset("t-acme", "t-bolt", "t-cafe")
+    val failed = intercept[Exception](erase())
+    assert(PmeException.find(failed).isDefined, failed)
+    assertEquals(Files.readString(other), "mine")
+    assert(!ErasingKms.isGone("t-acme"))
+  }
+}

@@ -1,0 +1,63 @@
+package io.pmeparquet.spark.write
+
+import java.nio.file.{Files, Paths}
+
+import io.pmeparquet.spark.admin.erase.Erasure
+import io.pmeparquet.spark.KeystoreSuite
+import io.pmeparquet.Condition
+
+/** With `createKeys`, a write makes the keys that its templates name. */
+class CreateKeysSuite extends KeystoreSuite {
+  private val creating = "createKeys" -> "true"
+
+  private def count(): Long = reader(keystoreOptions).load(target).count()
+
+  test("missing keys are made, and existing ones are used") {
+    makeKeys("t-acme")
+    writeTo(target, creating)
+    assertEquals(count(), 30L)
+    writeTo(target)
+    assertEquals(count(), 60L)
+  }
+
+  test("without the option nothing is made, and the write fails before it begins") {
+    makeKeys("t-acme")
+    untouched(keystore.toString)(refused(Condition.KeyNotFound, "t-bolt", "t-cafe")(writeTo(target)))
+    assert(!Files.exists(Paths.get(target)))
+  }
+
+  test("executors that call the KMS themselves have the new keys") {
+    makeKeys("t-acme")
+    writeTo(target, creating, "kms.callFrom" -> "executor", "doubleWrapping" -> "false")
+    assertEquals(count(), 30L)
+  }
+
+  test("a key of a plain name is not made, and then neither are the others") {
+    makeKeys("t-acme")
+    untouched(keystore.toString) {
+      refused(Condition.KeyNotFound, "'pii'")(writeTo(target, creating, "columnKeys" -> "pii: name"))
+    }
+  }
+
+  test("a key that was destroyed is not made again") {
+    makeKeys("t-acme", "t-bolt", "t-cafe")
+    writeTo(target)
+    Erasure.run(spark, target, keystoreOptions, Seq("t-acme"), Map("tenant" -> "acme"), dryRun = false)
+    untouched(keystore.toString)(refused(Condition.KeyDestroyed, "t-acme")(writeTo(target, creating)))
+  }
+
+  test("a KMS that makes no keys is refused") {
+    makeKeys("t-acme")
+    refused(Condition.Unsupported, "createKeys")(writeTo(target, (holding("t-acme").toSeq :+ creating): _*))
+  }
+
+  test("a table's definition makes no keys") {
+    makeKeys("t-acme", "t-bolt", "t-cafe")
+    spark.sql(
+      s"CREATE TABLE tenants (id BIGINT, tenant STRING) USING pme_parquet PARTITIONED BY (tenant) LOCATION '$target' " +
+        "OPTIONS (createKeys 'true', footerKey 't-{tenant}')"
+    )
+    setOptions(keystoreOptions)
+    refused(Condition.BadOption, "createKeys")(spark.sql("INSERT INTO tenants VALUES (1, 'new')"))
+  }
+}
