@@ -106,8 +106,8 @@ def test_names_cannot_control_a_terminal_and_the_dict_is_json_without_a_secret(
     assert (files["key_management"], files["store_aad_prefix"]) == ("direct", False)
     assert (files["data_key_bits"], files["kek_bits"], files["key_material"]) == (None, None, None)
     document = json.dumps(plan.to_dict())
-    assert sorted(json.loads(document)) == ["columns", "exposed", "files", "refusals", "unmatched"]
+    assert sorted(json.loads(document)) == ["columns", "exposed", "files", "policies", "refusals", "unmatched"]
     column = {"path": HOSTILE, "name": f"`{HOSTILE}`", "type": "bigint", "key": HOSTILE, "by": "column key"}
-    assert plan.to_dict()["columns"] == (column | {"pattern": "*", "bloom_filter": False},)
+    assert plan.to_dict()["columns"] == (column | {"pattern": "*", "bloom_filter": False, "tag": None},)
     for text in (document, *shown.values()):
         assert_no_secret(text, (secret,))

@@ -46,11 +46,11 @@ def test_a_kms_class_gives_parquet_javas_names_and_only_what_is_set() -> None:
     ("field", "value", "option"),
     [
         ("footer_key", "footer", {"footerKey": "footer", "keyManagement": "envelope"}),
+        ("policy", Path("p.json"), {"policy": "p.json"}),
         ("uniform_key", "all", {"uniformKey": "all", "keyManagement": "envelope"}),
         ("unlisted_columns", "error", {"unlistedColumns": "error"}),
         ("algorithm", "AES_GCM_CTR_V1", {"algorithm": "AES_GCM_CTR_V1"}),
         ("plaintext_footer", True, {"plaintextFooter": "true"}),
-        ("plaintext_footer", False, {"plaintextFooter": "false"}),
         ("data_key_bits", 256, {"dataKeyBits": "256"}),
         ("kek_bits", 192, {"kekBits": "192"}),
         ("double_wrapping", False, {"doubleWrapping": "false"}),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pme_parquet._arguments import kind, kms_options, names_of
+from pme_parquet._arguments import kind, kms_options, names_of, path_of
 from pme_parquet._display.brief import Brief
 from pme_parquet._plan import Plan, planned
 from pme_parquet._spark.errors import install_errors
@@ -16,7 +16,7 @@ from pme_parquet.errors import BadOptionError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from pme_parquet._arguments import KmsLike
+    from pme_parquet._arguments import KmsLike, PathLike
 
 ColumnKeys = Mapping[str, str | Sequence[str]]
 KeyBits = Literal[128, 192, 256]
@@ -64,6 +64,9 @@ class Encryption(Brief):
             prefix, a file with another one is refused, also if it was moved on purpose.
         store_aad_prefix: whether the file contains the prefix; if not, readers must set it. `true`: the prefix is
             readable in each file. `false`: without the prefix, files cannot be read.
+        policy: path or address of a policy, which names the keys of columns for all writers (docs/policy.md). The other
+            attributes may be stricter than it, and never weaker. Files without the keys of the policy are not read,
+            if its readers are bound.
     """
 
     kms: KmsLike | None = None
@@ -80,6 +83,7 @@ class Encryption(Brief):
     key_management: Literal["envelope", "direct"] | None = None
     aad_prefix: str | None = None
     store_aad_prefix: bool | None = None
+    policy: PathLike | None = None
 
     def options(self) -> dict[str, str]:
         """The options of the format, for writing, and for reading what was written with them."""
@@ -98,6 +102,7 @@ class Encryption(Brief):
             "keyManagement": self.key_management or self._envelope(),
             "aadPrefix": self.aad_prefix,
             "storeAadPrefix": self.store_aad_prefix,
+            "policy": None if self.policy is None else path_of(self.policy, "pme.Encryption(policy)"),
         }
         return self._kms_options() | {k: _text(v) for k, v in given.items() if v is not None}
 

@@ -36,9 +36,10 @@ class PlannedColumn:
         key: the id of its master key; None if it stays readable, or is refused.
         by: why it has this key or none. `plaintext`: no key names it. `partition column`: its values become directory
             names. `refused`: the write would fail because of it.
-        pattern: the pattern of `column_keys` that matches it.
+        pattern: the pattern of `column_keys`, or of a policy, that matches it.
         bloom_filter: whether row groups have a Bloom filter of it, under its key if it has one, unless a dictionary of
             all its values serves as one.
+        tag: the tag of a policy that gives it its key.
     """
 
     path: str
@@ -48,6 +49,7 @@ class PlannedColumn:
     by: By
     pattern: str | None
     bloom_filter: bool
+    tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,22 +114,18 @@ class PlannedFiles:
 _MOST = 200
 
 
-def shown(
-    columns: Sequence[PlannedColumn],
-    files: PlannedFiles,
-    exposed: Sequence[str],
-    unmatched: Sequence[UnmatchedPattern],
-    refusals: Sequence[Refusal],
-) -> Shown:
+def shown(plan: Plan) -> Shown:
     """The view of a plan."""
-    tables = [Table((), tuple((name, printable(value)) for name, value in _of_files(files) if value))]
+    columns = plan.columns
+    facts = (*_of_files(plan.files), *(("policy", policy) for policy in plan.policies))
+    tables = [Table((), tuple((name, printable(value)) for name, value in facts if value))]
     if columns:
         listed = columns[:_MOST]
         rows = tuple(tuple(map(printable, _of_column(column))) for column in listed)
         styles = tuple("" if column.key else "yellow" for column in listed)
         tables.append(Table(("column", "type", "key", "reason"), rows, styles))
     more = [Line(f"and {len(columns) - _MOST:,} more columns; to_dict() lists all")] if len(columns) > _MOST else []
-    return Shown(_title(columns), tuple(tables), (*more, *_lines(exposed, unmatched, refusals)))
+    return Shown(_title(columns), tuple(tables), (*more, *_lines(plan)))
 
 
 def _title(columns: Sequence[PlannedColumn]) -> str:
@@ -160,7 +158,7 @@ def _of_column(column: PlannedColumn) -> tuple[str, ...]:
 
 def _because(column: PlannedColumn) -> str:
     reason = {
-        "column key": f"column key, by '{column.pattern}'",
+        "column key": f"column key, by '{column.pattern}'" + (f" of tag '{column.tag}'" if column.tag else ""),
         "plaintext": "plaintext: no key names it",
         "partition column": "partition column: its values are readable in directory names",
         "refused": "refused, see below",
@@ -168,15 +166,13 @@ def _because(column: PlannedColumn) -> str:
     return f"{reason}; with a Bloom filter" if column.bloom_filter else reason
 
 
-def _lines(
-    exposed: Sequence[str], unmatched: Sequence[UnmatchedPattern], refusals: Sequence[Refusal]
-) -> Iterator[Line]:
-    for line in exposed:
+def _lines(plan: Plan) -> Iterator[Line]:
+    for line in plan.exposed:
         yield Line(f"readable by anyone with access to the files: {printable(line)}", "yellow")
-    for entry in unmatched:
+    for entry in plan.unmatched:
         near = f"; nearest: {', '.join(entry.nearest)}" if entry.nearest else ""
         yield Line(printable(f"'{entry.pattern}' of key '{entry.key}' matches no column{near}"), "red")
-    for refusal in refusals:
+    for refusal in plan.refusals:
         yield Line(f"The write would fail: {printable(refusal.message)}", "red")
     yield Line("Nothing was written, and the KMS was not called.")
 
@@ -191,6 +187,7 @@ class Plan(Showable):
         refusals: why the write would fail; the write raises the first. Whether the KMS has the keys is not checked.
         files: how files would be encrypted.
         exposed: what anyone with access to the files can read.
+        policies: the policies that the write follows, with their numbers.
     """
 
     columns: tuple[PlannedColumn, ...]
@@ -198,6 +195,7 @@ class Plan(Showable):
     refusals: tuple[Refusal, ...]
     files: PlannedFiles
     exposed: tuple[str, ...]
+    policies: tuple[str, ...] = ()
 
     @property
     def plaintext(self) -> tuple[PlannedColumn, ...]:
@@ -217,7 +215,7 @@ class Plan(Showable):
     def _shown(self) -> Shown:
         from pme_parquet._plan import shown  # noqa: PLC0415 only when it is shown
 
-        return shown(self.columns, self.files, self.exposed, self.unmatched, self.refusals)
+        return shown(self)
 
 
 def planned(df: DataFrame, options: dict[str, str], partition_by: list[str]) -> Plan:
@@ -247,4 +245,5 @@ def plan_of(document: dict[str, Any]) -> Plan:
         refusals=tuple(Refusal(**refusal) for refusal in document["refusals"]),
         files=PlannedFiles(**document["files"]),
         exposed=tuple(document["exposed"]),
+        policies=tuple(document["policies"]),
     )

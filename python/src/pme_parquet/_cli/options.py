@@ -342,6 +342,7 @@ class WriteKeys:
         ),
     ] = field(default_factory=list)
     uniform_key: Annotated[str | None, _option(help_of(Encryption, "uniform_key", _KEYS))] = None
+    policy: Annotated[str | None, _option(help_of(Encryption, "policy", _KEYS))] = None
 
     def encryption(self, options: Mapping[str, str]) -> Encryption:
         """The encryption that these keys and options of a write describe."""
@@ -349,6 +350,7 @@ class WriteKeys:
             footer_key=self.footer_key,
             column_keys=column_keys(self.column_key) or None,
             uniform_key=self.uniform_key,
+            policy=self.policy,
             typed=options,
         )
 

@@ -23,11 +23,26 @@ final case class ColumnKeys(entries: Seq[ColumnKeys.Entry]) {
 
   /** The entries that cover any of the columns: not all files of a table need to have all its columns. */
   def of(leaves: Seq[LeafColumn], caseSensitive: Boolean): ColumnKeys =
-    ColumnKeys(entries.filter(entry => leaves.exists(entry.pattern.covers(_, caseSensitive))))
+    ColumnKeys(entries.filter(entry => leaves.exists(entry.pattern.covers(_, entry.asIn(caseSensitive)))))
 }
 
 object ColumnKeys {
-  final case class Entry(masterKeyId: String, pattern: ColumnPattern)
+
+  /**
+   * @param tag the tag of a policy that gives columns this key; none for an entry of the option. Entries of policies may
+   *   match no column, and of several of one policy that match one, the first counts
+   */
+  final case class Entry(masterKeyId: String, pattern: ColumnPattern, tag: Option[Tag] = None) {
+    def isOfPolicy: Boolean = tag.isDefined
+
+    /** Whether letters count. A policy means a column in any letters, or a setting of the session could get around it. */
+    def asIn(caseSensitive: Boolean): Boolean = caseSensitive && !isOfPolicy
+  }
+
+  /** @param policy its name */
+  final case class Tag(policy: String, name: String) {
+    override def toString: String = s"tag '$name' of policy '$policy'"
+  }
 
   val OptionName = "columnKeys"
 

@@ -34,9 +34,12 @@ final case class ColumnPattern(text: String, names: Seq[NamePattern]) {
     names.size == 1 && names.head.matches(caseSensitive)(column)
 
   /** Whether a leaf column is at or below its name. */
-  def covers(leaf: LeafColumn, caseSensitive: Boolean): Boolean = {
+  def covers(leaf: LeafColumn, caseSensitive: Boolean): Boolean = covering(caseSensitive)(leaf)
+
+  /** The same for many columns. */
+  def covering(caseSensitive: Boolean): LeafColumn => Boolean = {
     val wanted = names.map(_.matches(caseSensitive))
-    leaf.spellings.exists { path =>
+    _.spellings.exists { path =>
       path.length >= wanted.length && wanted.zip(path).forall { case (isMeant, name) => isMeant(name) }
     }
   }

@@ -1,8 +1,8 @@
 package io.pmeparquet.columns
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.ColumnPolicy.Asked
 import io.pmeparquet.columns.ColumnProtection.{ColumnKey, FooterKey, Plaintext}
-import io.pmeparquet.PmeErrors
 
 /**
  * How the columns of each file must be protected; a reader refuses all other files. It comes from options of the read
@@ -61,23 +61,40 @@ object ColumnPolicy {
  * write. A pattern may match no column: not all files of a table need to have all its columns.
  *
  * @param footerKey none for any
+ * @param ofTags keys that unlisted columns may have as well: a catalog may give a column a tag that this read does not know
  */
 final case class KeyBinding(
     footerKey: Option[String],
     keys: ColumnKeys,
     unlisted: UnlistedColumns,
-    caseSensitive: Boolean
+    caseSensitive: Boolean,
+    ofTags: Seq[String] = Nil
 ) extends ColumnPolicy {
 
-  override def at(place: FilePlace, where: String): KeyBinding =
+  override def at(place: FilePlace, where: String): KeyBinding = if (keyColumns.isEmpty) this
+  else
     copy(
       footerKey = footerKey.map(names.nameOf(_, place, caseSensitive, where)),
-      keys = keys.named(names.nameOf(_, place, caseSensitive, where))
+      keys = ColumnKeys(keys.entries.map(named(_, place, where))),
+      ofTags = ofTags.flatMap(key => namedOf(key, place, where))
     )
+
+  /**
+   * A policy is for many tables: a tag whose template has no name here keeps the template, which is the key of no file. So
+   * only a file that has a column with this tag is refused.
+   */
+  private def named(entry: ColumnKeys.Entry, place: FilePlace, where: String) =
+    if (entry.isOfPolicy)
+      namedOf(entry.masterKeyId, place, where).fold(entry)(name => entry.copy(masterKeyId = name))
+    else entry.copy(masterKeyId = names.nameOf(entry.masterKeyId, place, caseSensitive, where))
+
+  private def namedOf(key: String, place: FilePlace, where: String) =
+    try Some(names.nameOf(key, place, caseSensitive, where))
+    catch { case _: PmeException => None }
 
   override def keyColumns: Seq[String] = names.columns
 
-  private def names = KeyNames(keys.entries.map(_.masterKeyId).toSet ++ footerKey)
+  @transient private lazy val names = KeyNames(keys.entries.map(_.masterKeyId).toSet ++ footerKey ++ ofTags)
 
   override def footer: Option[Asked] = footerKey.map(id => Asked(ColumnKey(id), "footerKey"))
 
@@ -86,13 +103,17 @@ final case class KeyBinding(
     draft.columns.find(_.keys.size > 1).foreach { column =>
       throw PmeErrors.twoKeys(column.leaf.display, column.keys.head, column.keys(1))
     }
-    val asked = draft.columns.map { column =>
-      val by = if (column.by.isEmpty) s"unlistedColumns=${unlisted.optionValue}" else ColumnKeys.OptionName
-      Asked(column.protection.toSeq, by)
-    }
     // Writers encrypt a file without any of the listed columns as a whole: see FileEncryption.
-    if (asked.forall(_.accepted == Seq(Plaintext))) asked.map(_.copy(accepted = Seq(Plaintext, FooterKey)))
-    else asked
+    val isOpen = draft.columns.forall(_.protection.contains(Plaintext))
+    draft.columns.map { column =>
+      val asWhole = if (isOpen) Seq(FooterKey) else Nil
+      val byCatalogs = if (column.by.isEmpty) ofTags.map(ColumnKey(_)) else Nil
+      val by = column.by.headOption match {
+        case None => s"unlistedColumns=${unlisted.optionValue}"
+        case Some(entry) => entry.tag.fold(ColumnKeys.OptionName)(_.toString)
+      }
+      Asked(column.protection.toSeq ++ asWhole ++ byCatalogs, by)
+    }
   }
 }
 

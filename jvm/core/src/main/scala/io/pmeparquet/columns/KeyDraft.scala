@@ -51,9 +51,12 @@ object KeyDraft {
       caseSensitive: Boolean
   ): KeyDraft = {
     val entries = keys.toSeq.flatMap(_.entries)
+    val covering = entries.map(entry => entry -> entry.pattern.covering(entry.asIn(caseSensitive)))
     val rest = if (keys.isEmpty) Some(ColumnProtection.FooterKey) else protectionOf(unlisted)
     val columns = leaves.map { leaf =>
-      val by = entries.filter(_.pattern.covers(leaf, caseSensitive))
+      val (ofPolicy, own) =
+        covering.collect { case (entry, covers) if covers(leaf) => entry }.partition(_.isOfPolicy)
+      val by = firstOfEach(ofPolicy) ++ own
       val protection = keysOf(by) match {
         case Seq() => rest
         case Seq(one) => Some(ColumnProtection.ColumnKey(one))
@@ -61,8 +64,27 @@ object KeyDraft {
       }
       Column(leaf, by, protection)
     }
-    KeyDraft(columns, entries.filterNot(columns.flatMap(_.by).toSet))
+    val matched = columns.flatMap(_.by).toSet
+    KeyDraft(columns, entries.filterNot(entry => entry.isOfPolicy || matched(entry)))
   }
+
+  /**
+   * Keys without the entries of a policy that give no column its key: a policy is for many tables, and one of them needs
+   * neither the keys nor the partitions of the others.
+   */
+  def needed(keys: ColumnKeys, leaves: Seq[LeafColumn], caseSensitive: Boolean): ColumnKeys = {
+    val used = of(leaves, Some(keys), UnlistedColumns.UseFooterKey, caseSensitive).columns.flatMap(_.by).toSet
+    ColumnKeys(keys.entries.filter(entry => !entry.isOfPolicy || used(entry)))
+  }
+
+  /** A policy gives a column the key of its first tag. Two policies that give it two keys contradict each other. */
+  private def firstOfEach(entries: Seq[ColumnKeys.Entry]) =
+    if (entries.size < 2) entries
+    else
+      entries
+        .flatMap(_.tag.map(_.policy))
+        .distinct
+        .flatMap(name => entries.find(_.tag.exists(_.policy == name)))
 
   /**
    * The entries that match a partition column, with that column: its values are readable in directory names.
@@ -74,7 +96,7 @@ object KeyDraft {
   ): Seq[(ColumnKeys.Entry, String)] =
     for {
       entry <- keys.toSeq.flatMap(_.entries)
-      column <- columns if entry.pattern.namesColumn(column, caseSensitive)
+      column <- columns if entry.pattern.namesColumn(column, entry.asIn(caseSensitive))
     } yield entry -> column
 
   private def keysOf(entries: Seq[ColumnKeys.Entry]) = entries.map(_.masterKeyId).distinct

@@ -1,11 +1,13 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyNames, UnlistedColumns}
+import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyDraft, KeyNames, KeyPlan, LeafColumn, UnlistedColumns}
 
 /**
  * How files are encrypted.
  *
  * @param footerKey name of a master key, or a template ([[io.pmeparquet.columns.KeyTemplate]]), as in `columnKeys`: [[at]] makes names of them
+ * @param keysOfOthers keys that a policy has for other columns than those of the files. A write does not need them, but
+ *   no partition column may be one of those columns
  */
 final case class FileSettings(
     footerKey: String,
@@ -21,8 +23,22 @@ final case class FileSettings(
     aadPrefix: Option[AadPrefix],
     storeAadPrefix: Boolean,
     caseSensitive: Boolean,
-    cryptoProvider: String
+    cryptoProvider: String,
+    keysOfOthers: Seq[ColumnKeys.Entry] = Nil
 ) extends Serializable {
+
+  /** Without the keys that a policy has for other columns than these. */
+  def of(leaves: Seq[LeafColumn]): FileSettings = {
+    val needed = columnKeys.map(KeyDraft.needed(_, leaves, caseSensitive))
+    val all = columnKeys.toSeq.flatMap(_.entries)
+    copy(columnKeys = needed, keysOfOthers = all.diff(needed.toSeq.flatMap(_.entries)))
+  }
+
+  /** Fails if a key is for a partition column, whose values are readable in directory names. */
+  def checkPartitions(columns: Seq[String]): Unit = {
+    KeyPlan.checkPartitions(columns, columnKeys, caseSensitive)
+    KeyPlan.checkPartitions(columns, Some(ColumnKeys(keysOfOthers)), caseSensitive)
+  }
 
   /** The partition columns whose values name keys; empty if all names are plain. */
   def keyColumns: Seq[String] = names.columns

@@ -3,6 +3,8 @@ package io.pmeparquet.options
 import java.util.Locale
 
 import io.pmeparquet.{PmeErrors, SecretReference}
+import io.pmeparquet.columns.ColumnKeys
+import io.pmeparquet.policy.Policy
 
 /** The source of a value, highest precedence first. */
 sealed abstract class Level
@@ -27,9 +29,13 @@ object Level {
  *
  * @param levels
  *   the values by level and lower-case name, ours or parquet-java's
+ * @param policies
+ *   which the values must not be weaker than, whatever their level
  */
-final class OptionValues(levels: Map[Level, Map[String, String]]) {
+final class OptionValues(levels: Map[Level, Map[String, String]], val policies: Seq[Policy] = Nil) {
   import OptionValues.{Found, KeyGroup}
+
+  private val rules = policies.map(new PolicyRules(_))
 
   /** Keys are one group: a level that sets `uniformKey` overrides all other keys of lower levels, and vice versa. */
   private val keyGroup: Map[OptionSpec, Found] = Level.all.foldLeft(Map.empty[OptionSpec, Found]) {
@@ -42,15 +48,52 @@ final class OptionValues(levels: Map[Level, Map[String, String]]) {
       here.filterNot { case (option, _) => excluded.contains(option) } ++ above
   }
 
+  /** @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if a value is weaker than a policy */
   def find(option: OptionSpec): Option[Found] =
+    governed(option, ungoverned(option))
+
+  /** What a policy says counts as the session's. */
+  private def governed(option: OptionSpec, found: Option[Found]): Option[Found] = {
+    val value = PolicyRules.of(rules, option, found.map(_.value))
+    found.orElse(value.map(Found(_, Level.SessionConf, parquetName = false)))
+  }
+
+  /** The values for a read, which a policy may leave free to accept other keys. */
+  def ofRead: OptionValues = new OptionValues(levels, policies.map(_.forReads))
+
+  private def ungoverned(option: OptionSpec): Option[Found] =
     if (KeyGroup.contains(option)) keyGroup.get(option)
     else Level.all.iterator.flatMap(at(_, option).iterator).take(1).toList.headOption
 
   def text(option: OptionSpec): Option[String] = find(option).map(_.value)
 
   /** The value without the options of this read, write or table; none if that is the default. */
-  def textOfSession(option: OptionSpec): Option[String] =
-    Level.all.filter(_ != Level.Option).flatMap(at(_, option)).headOption.map(_.value)
+  def textOfSession(option: OptionSpec): Option[String] = {
+    val found = Level.all.filter(_ != Level.Option).flatMap(at(_, option)).headOption
+    governed(option, found).map(_.value)
+  }
+
+  /**
+   * The keys of columns: those of the policies, then those of the option.
+   *
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the option cannot be parsed, or names a key that no policy has
+   */
+  def columnKeys: Option[ColumnKeys] = {
+    val own = find(PmeOptions.ColumnKeys).map(found => ColumnKeys.parse(found.value))
+    own.foreach(keys => rules.foreach(_.check(keys)))
+    // The first is the session's.
+    for ((policy, above) <- policies.zipWithIndex; rule <- rules.take(above)) rule.check(policy.columnKeys)
+    val named = policies.filter(policy => policy.bindsKeys && policy.defaults.uniformKey.isEmpty)
+    if (named.isEmpty) own
+    else Some(ColumnKeys(named.flatMap(_.columnKeys.entries) ++ own.toSeq.flatMap(_.entries)))
+  }
+
+  /** Keys that a column may have by a tag of a catalog which a read does not see. */
+  def keysOfTags: Seq[String] =
+    policies
+      .filter(policy => policy.bindsKeys && policy.catalogTag.isDefined)
+      .flatMap(_.tags.map(_.key))
+      .distinct
 
   /** The value of an option with listed values, or its default. */
   def choice(option: OptionSpec): String = text(option).fold(option.values.head)(checked(option, _))

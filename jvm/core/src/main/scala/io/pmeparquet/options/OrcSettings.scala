@@ -1,7 +1,8 @@
 package io.pmeparquet.options
 
 import io.pmeparquet.{Condition, KeyRefusal, PmeErrors}
-import io.pmeparquet.columns.{ColumnKeys, KeyBinding, UnlistedColumns}
+import io.pmeparquet.columns.{ColumnKeys, KeyBinding, KeyDraft, LeafColumn, UnlistedColumns}
+import io.pmeparquet.policy.PolicyPart
 
 /**
  * The checked options of one read of ORC files.
@@ -50,13 +51,21 @@ final case class OrcWriteSettings(
     dataKeyBits: Option[Int],
     caseSensitive: Boolean
 ) {
+
+  /** Without the keys that a policy has for other columns than these. */
+  def of(leaves: Seq[LeafColumn]): OrcWriteSettings =
+    copy(columns =
+      KeyDraft.needed(columns, leaves, caseSensitive).requirePlain(ColumnKeys.OptionName, "pme-orc")
+    )
+
   def masterKeys: Seq[String] = columns.entries.map(_.masterKeyId).distinct
 }
 
 /** Builds the settings of `format("pme-orc")`. ORC has no footer key, and one cipher. */
 object OrcSettings {
 
-  def forRead(values: OptionValues, caseSensitive: Boolean): OrcReadSettings = {
+  def forRead(all: OptionValues, caseSensitive: Boolean): OrcReadSettings = {
+    val values = all.ofRead
     refuseParquets(values)
     val masks = values.choice(PmeOptions.OrcMasks) == "allow"
     val masking = Settings.masking(values)
@@ -93,9 +102,10 @@ object OrcSettings {
   }
 
   private def keysOf(values: OptionValues): Option[ColumnKeys] =
-    values
-      .text(PmeOptions.ColumnKeys)
-      .map(ColumnKeys.parse(_).requirePlain(ColumnKeys.OptionName, "pme-orc"))
+    values.columnKeys.map { keys =>
+      ColumnKeys(keys.entries.filterNot(_.isOfPolicy)).requirePlain(ColumnKeys.OptionName, "pme-orc")
+      keys
+    }
 
   /** In ORC nothing is under a footer key, so columns without a key stay readable. */
   private def unlistedOf(values: OptionValues): UnlistedColumns =
@@ -118,6 +128,13 @@ object OrcSettings {
    */
   def refuseForSparks(values: OptionValues): Unit = {
     refuseParquets(values)
+    values.policies.headOption.foreach { policy =>
+      throw PmeErrors.notInOrc(
+        PmeOptions.Policy.name,
+        s"Spark's own orc encrypts what orc.encrypt says, and does not follow ${policy.describe}",
+        "Write with format(\"pme-orc\")."
+      )
+    }
     for (option <- OfWrites; found <- values.find(option) if found.level == Level.Option)
       throw PmeErrors.notInOrc(
         option.name,
@@ -129,13 +146,32 @@ object OrcSettings {
   private val OfWrites = Seq(PmeOptions.ColumnKeys, PmeOptions.Unlisted, PmeOptions.DataKeyBits)
 
   /** Options of this read or write that promise what ORC does not give. Those of a session are for Parquet. */
-  private def refuseParquets(values: OptionValues): Unit =
+  private def refuseParquets(values: OptionValues): Unit = {
+    refusePolicies(values)
     for (option <- ParquetsOwn; found <- values.find(option) if found.level == Level.Option)
       throw PmeErrors.notInOrc(
         option.name,
         "it is of Parquet's encryption, and ORC has nothing like it",
         "Remove it; columnKeys names the columns to encrypt."
       )
+  }
+
+  /** ORC encrypts by AES in counter mode, and has no key for a file as a whole. */
+  private def refusePolicies(values: OptionValues): Unit = values.policies.foreach { policy =>
+    val lacks =
+      if (policy.part == PolicyPart.SealsOnly) None
+      else if (policy.bindsKeys && policy.defaults.uniformKey.isDefined) Some("uniformKey")
+      else if (policy.defaults.algorithm != EncryptionAlgorithm.AesGcmCtrV1.name)
+        Some(s"algorithm=${policy.defaults.algorithm}")
+      else None
+    lacks.foreach { what =>
+      throw PmeErrors.notInOrc(
+        PmeOptions.Policy.name,
+        s"${policy.describe} requires $what, and ORC has nothing like it",
+        "Use Parquet, or ask the owner of the policy."
+      )
+    }
+  }
 
   private val ParquetsOwn = Seq(
     PmeOptions.FooterKey,

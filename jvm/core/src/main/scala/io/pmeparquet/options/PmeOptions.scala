@@ -4,7 +4,7 @@ import io.pmeparquet.columns.UnlistedColumns
 import io.pmeparquet.options.Use.{Both, Read, Write}
 
 /** Every option of `format("pme-parquet")`. */
-object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
+object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions with PolicyOptions {
   private val truth = Seq("false", "true")
 
   val FooterKey = OptionSpec(
@@ -296,7 +296,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
     default = Some("600")
   )
 
-  val all: Seq[OptionSpec] = kmsOptions ++ auditOptions ++ snapshotOptions ++ orcOptions ++ Seq(
+  val all: Seq[OptionSpec] = kmsOptions ++ auditOptions ++ snapshotOptions ++ orcOptions ++ policyOptions ++ Seq(
     FooterKey,
     ColumnKeys,
     UniformKey,
@@ -331,7 +331,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions {
 
   /** What only Spark's source does, and parquet-java does not with keys of this format. */
   private[pmeparquet] val ofSparkOnly: Seq[OptionSpec] =
-    snapshotOptions ++ orcOptions ++ Seq(
+    snapshotOptions ++ orcOptions ++ policyOptions ++ Seq(
       CreateKeys,
       DeniedColumns,
       MissingKeys,

@@ -120,6 +120,10 @@ object SessionNames {
     case _ => None
   }
 
+  /** Whether it is the setting of the session's policy, in any letters. */
+  def isPolicy(name: String): Boolean =
+    isRead(name) && optionOf(name).exists(_.equalsIgnoreCase(PmeOptions.Policy.name))
+
   /** Whether a format of ours reads the setting, if the session has it. */
   def isRead(name: String): Boolean = name.regionMatches(true, 0, Prefix, 0, Prefix.length)
 }

@@ -64,17 +64,18 @@ object Settings {
     ()
   }
 
-  def forRead(values: OptionValues, caseSensitive: Boolean = false): ReadSettings = {
+  def forRead(all: OptionValues, caseSensitive: Boolean = false): ReadSettings = {
+    val values = all.ofRead
     checkEvery(values)
     val key = nonEmpty(values, PmeOptions.UniformKey).orElse(nonEmpty(values, PmeOptions.FooterKey))
     // Only columnKeys and a footer key together name all keys of a table.
     val allowed =
-      for (footer <- key; columns <- values.text(PmeOptions.ColumnKeys))
-        yield KeyNames(ColumnKeys.parse(columns).entries.map(_.masterKeyId).toSet + footer)
+      for (footer <- key; columns <- values.columnKeys)
+        yield KeyNames(columns.entries.map(_.masterKeyId).toSet + footer)
     val direct = values.choice(PmeOptions.KeyManagement) == "direct"
     // As an option of this read, without columnKeys and keyManagement, it names the key of files without key metadata.
     // Settings of the session or the Hadoop configuration are for writes.
-    val alone = values.text(PmeOptions.ColumnKeys).isEmpty && values.find(PmeOptions.KeyManagement).isEmpty
+    val alone = values.columnKeys.isEmpty && values.find(PmeOptions.KeyManagement).isEmpty
     val ofThisRead = Seq(PmeOptions.UniformKey, PmeOptions.FooterKey)
       .flatMap(values.find(_))
       .headOption
@@ -99,9 +100,10 @@ object Settings {
    * A footer key alone requires nothing: it is the key of files without key metadata, and in sessions a default of writes.
    * A template that the read itself names is neither.
    */
-  private[options] def columnPolicy(values: OptionValues, caseSensitive: Boolean): Option[ColumnPolicy] = {
+  private[options] def columnPolicy(all: OptionValues, caseSensitive: Boolean): Option[ColumnPolicy] = {
+    val values = all.ofRead
     val footer = nonEmpty(values, PmeOptions.FooterKey)
-    val columns = values.find(PmeOptions.ColumnKeys)
+    val columns = values.columnKeys
     nonEmpty(values, PmeOptions.UniformKey) match {
       case Some(_) if footer.isDefined || columns.isDefined => throw uniformAndOthers
       case Some(uniform) => Some(UniformBinding(uniform, caseSensitive))
@@ -111,9 +113,7 @@ object Settings {
           .filter(key => ofThisRead && KeyTemplate.of(key, PmeOptions.FooterKey.name).isTemplate)
           .map(_ => KeyBinding(footer, ColumnKeys(Nil), UnlistedColumns.UseFooterKey, caseSensitive))
       case None =>
-        columns.map(found =>
-          KeyBinding(footer, ColumnKeys.parse(found.value), unlistedBeside(values, found), caseSensitive)
-        )
+        columns.map(KeyBinding(footer, _, unlistedBeside(values), caseSensitive, values.keysOfTags))
     }
   }
 
@@ -168,15 +168,14 @@ object Settings {
   private def writeKeys(values: OptionValues): Keys = {
     val footer = nonEmpty(values, PmeOptions.FooterKey)
     val uniform = nonEmpty(values, PmeOptions.UniformKey)
-    val columns = values.find(PmeOptions.ColumnKeys)
+    val columns = values.columnKeys
     (uniform, footer, columns) match {
       case (Some(_), None, None) => Keys(uniform.get, None, UnlistedColumns.UseFooterKey)
       case (Some(_), _, _) => throw uniformAndOthers
       case (None, None, None) => throw PmeErrors.noKey
       case (None, None, Some(_)) => throw PmeErrors.noFooterKey
       case (None, Some(key), None) => Keys(key, None, footerOnly(values))
-      case (None, Some(key), Some(found)) =>
-        Keys(key, Some(ColumnKeys.parse(found.value)), unlistedBeside(values, found))
+      case (None, Some(key), keys) => Keys(key, keys, unlistedBeside(values))
     }
   }
 
@@ -187,7 +186,7 @@ object Settings {
       values.text(PmeOptions.FooterKey),
       columns.map(_.value),
       values.text(PmeOptions.UniformKey),
-      columns.fold[UnlistedColumns](UnlistedColumns.UseFooterKey)(unlistedBeside(values, _))
+      columns.fold[UnlistedColumns](UnlistedColumns.UseFooterKey)(_ => unlistedBeside(values))
     )
   }
 
@@ -197,10 +196,11 @@ object Settings {
     "Set uniformKey alone, or footerKey and columnKeys."
   )
 
-  /** What happens to columns that these keys do not name. */
-  private def unlistedBeside(values: OptionValues, columnKeys: OptionValues.Found): UnlistedColumns = {
+  /** What happens to columns that `columnKeys` does not name. */
+  private def unlistedBeside(values: OptionValues): UnlistedColumns = {
     // Only parquet-java's names imply parquet-java's default; see docs/decisions.
-    val parquetNames = columnKeys.parquetName && values.find(PmeOptions.FooterKey).forall(_.parquetName)
+    val parquetNames = values.find(PmeOptions.ColumnKeys).exists(_.parquetName) &&
+      values.find(PmeOptions.FooterKey).forall(_.parquetName)
     val default = if (parquetNames) UnlistedColumns.Plaintext else UnlistedColumns.UseFooterKey
     values.text(PmeOptions.Unlisted).fold[UnlistedColumns](default)(_ => unlistedOf(values))
   }

@@ -129,7 +129,7 @@ object SnapshotSettings {
       choice,
       values.text(PmeOptions.SnapshotLocation).map(_.trim).filter(_.nonEmpty),
       minimum,
-      footerKey(values),
+      footerKey(values.ofRead),
       values.find(PmeOptions.VerifyKey).isDefined,
       values.text(PmeOptions.IndexKeys).map { text =>
         val name = PmeOptions.IndexKeys.name
@@ -162,7 +162,7 @@ object SnapshotSettings {
   /** A footer key of the session alone is a default of writes. */
   private def footerKey(values: OptionValues): Option[String] =
     values.text(PmeOptions.UniformKey).orElse {
-      val binds = values.text(PmeOptions.ColumnKeys).isDefined
+      val binds = values.columnKeys.isDefined
       values.find(PmeOptions.FooterKey).filter(found => binds || found.level == Level.Option).map(_.value)
     }
 

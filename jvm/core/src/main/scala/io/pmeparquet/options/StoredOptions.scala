@@ -125,7 +125,12 @@ object StoredOptions {
   /** Whether the second requires everything that the first requires. */
   private def keeps(asked: ColumnPolicy, left: ColumnPolicy): Boolean = (asked, left) match {
     // The first accepts any footer key, so a certain one requires no less.
-    case (KeyBinding(None, _, _, _), binding: KeyBinding) => binding.copy(footerKey = None) == asked
+    case (KeyBinding(None, _, _, _, _), binding: KeyBinding) if binding.copy(footerKey = None) == asked =>
+      true
+    // Beside a policy, options may name more columns. It refuses what is weaker.
+    case (asked: KeyBinding, binding: KeyBinding) if asked.keys.entries.forall(_.isOfPolicy) =>
+      asked.footerKey == binding.footerKey && asked.unlisted == binding.unlisted && asked.ofTags == binding.ofTags &&
+      asked.keys.entries == binding.keys.entries.filter(_.isOfPolicy)
     case _ => asked == left
   }
 

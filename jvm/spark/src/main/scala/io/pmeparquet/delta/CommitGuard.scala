@@ -6,8 +6,7 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.pmeparquet.snapshot.manifest.StrictJson
-import io.pmeparquet.PmeErrors
+import io.pmeparquet.{PmeErrors, StrictJson}
 
 /**
  * The actions of one commit to a Delta table (Delta's protocol, "Actions"). If keys protect columns of the table, it knows

@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode, TextNode}
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.pmeparquet.snapshot.manifest.StrictJson
+import io.pmeparquet.StrictJson
 
 /**
  * The origin of a commit (Delta's protocol, "Commit Provenance Information"): the action `commitInfo`. No reader needs

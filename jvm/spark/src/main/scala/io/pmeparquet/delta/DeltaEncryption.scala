@@ -20,6 +20,7 @@ import io.pmeparquet.spark.admin.sql.TableFunctions
 import io.pmeparquet.spark.admin.LoggedFiles
 import io.pmeparquet.spark.keys.SessionKeys
 import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.rules.ResolvedFactory
 import io.pmeparquet.spark.session.{PmeSparkException, SparkAccess}
 
 /**
@@ -85,6 +86,8 @@ object DeltaEncryption {
       run: DeltaEncryption => EncryptedDeltaTable
   ): EncryptedDeltaTable = PmeSparkException.translated {
     ResolvedOptions.ofFrame(session, options).checkNames()
+    if (options.keys.exists(_.equalsIgnoreCase(PmeOptions.Policy.name))) throw PmeErrors.policyOfFactory(name)
+    new ResolvedFactory(session).requireNoPolicy(name)
     val table = new SessionTable(session, name)
     table.active(run(new DeltaEncryption(table, options)))
   }

@@ -111,6 +111,7 @@ private final class DeltaRules(session: SparkSession) {
     protection.requireFactory(table)
     new ResolvedFactory(session).requireSession(table.name)
     if (settings.namesKeys(table)) {
+      new ResolvedFactory(session).requireNoPolicy(table.name)
       settings.requireValid()
       if (table.isKernels) throw PmeErrors.deltaConnector(table.name)
       if (!isGuarded(table)) throw PmeErrors.deltaWithoutGuard(table.name, FormatName.LogStoreClass)

@@ -126,6 +126,36 @@ class KeyRecordsSuite extends FunSuite {
     assertEquals(heard.count(_.audit.file.exists(_.startsWith(dir.toString))), 3)
   }
 
+  directory.test("no key is destroyed unless the record says that it was asked for") { dir =>
+    val destroyed = mutable.Buffer.empty[String]
+    val able = new Answering {
+      override def administration: Option[KeyAdministration] = Some(new KeyAdministration {
+        override def state(id: String, where: String): KeyState = KeyState.Usable
+        override def nameOf(id: String, where: String): String = id
+        override def create(ids: Seq[String], where: String): Unit = ()
+        override def destroy(id: String, where: String): KeyState = {
+          destroyed += id
+          KeyState.Destroyed
+        }
+        override def consequence: String = "it is gone"
+      })
+    }
+    val nowhere = KeyRecords.recording(able, audit(AuditMode.Require, dir.resolve("none/keys.jsonl")))
+    val refused = intercept[PmeException](nowhere.administration.get.destroy("t-acme", "erasure"))
+    assertEquals(refused.condition, Condition.AuditFailed)
+    assertEquals(destroyed.toSeq, Nil)
+    val file = dir.resolve("keys.jsonl")
+    val keys = KeyRecords.recording(able, audit(AuditMode.Require, file)).administration.get
+    keys.create(Seq("a", "b"), "write")
+    keys.destroy("t-acme", "erasure")
+    assertEquals(
+      uses(file),
+      Seq(("create", "a"), ("create", "b"))
+        .map { case (action, key) => (action, key, 1, "granted") } ++
+        Seq("asked", "granted").map(("destroy", "t-acme", 1, _))
+    )
+  }
+
   directory.test("threads that were made for one query record the query that they call for") { dir =>
     val file = dir.resolve("keys.jsonl")
     val source = new KmsSource(KeyRecords.recording(new Answering, audit(AuditMode.Require, file)), 1000)

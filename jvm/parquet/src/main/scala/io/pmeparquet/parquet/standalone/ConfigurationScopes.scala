@@ -1,5 +1,7 @@
 package io.pmeparquet.parquet.standalone
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.crypto.FileDecryptionProperties
@@ -9,7 +11,7 @@ import io.pmeparquet.{PmeErrors, RecentValues}
 import io.pmeparquet.cipher.CryptoProvider
 import io.pmeparquet.keys.{KeyAudit, KeyBroker, KeyPurpose, KeySource, KmsSettings, KmsUse}
 import io.pmeparquet.kms.client.ConfigurationDigest
-import io.pmeparquet.options.{FileSettings, OptionValues, ReadSettings, Settings, WriteSettings}
+import io.pmeparquet.options.{FileSettings, OptionValues, ReadSettings, SessionNames, Settings, WriteSettings}
 import io.pmeparquet.parquet.admission.{Admissions, FileDecryption}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.file.OpenFiles
@@ -102,6 +104,7 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
   def write(conf: Configuration, path: Option[Path], schema: MessageType): WriteScope = {
     WriteRules.check(conf)
     WriteRules.checkTask(conf)
+    requireNoPolicy(conf)
     val job = identityOf(conf)
     val inLog = path.exists(TableLogs.contain(_, schema))
     writers.getFor(if (inLog) TableLogs.identityOf(job) else job) {
@@ -118,6 +121,11 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
       scope -> Settings.lifetimeMillis(values)
     }
   }
+
+  /** Spark gives a write's configuration the settings of its session. Only the driver of Spark's source reads policies. */
+  private def requireNoPolicy(conf: Configuration): Unit =
+    if (conf.asScala.exists(entry => SessionNames.isPolicy(entry.getKey)))
+      throw PmeErrors.policyOfFactory("a write with parquet.crypto.factory.class")
 
   private[standalone] def settings(
       values: OptionValues,

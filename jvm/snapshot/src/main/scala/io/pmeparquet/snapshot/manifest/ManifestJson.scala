@@ -10,7 +10,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.{PmeErrors, PmeException, StrictJson}
 import io.pmeparquet.parquet.summary.SummaryKind
 
 /**

@@ -4,8 +4,7 @@ import scala.collection.JavaConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.snapshot.manifest.StrictJson
+import io.pmeparquet.{PmeErrors, PmeException, StrictJson}
 
 /**
  * What a file of a store says of itself, in the Spark schema of its footer.

@@ -115,6 +115,9 @@ object TableCopies {
         "everybody with access to the storage could read all columns of the copy",
         s"Confirm it with ${Audience.current.writePlaintext}."
       )
+    ResolvedOptions
+      .ofFrame(session, readOptions.asScala.toMap)
+      .requireNoPolicy(target, "a copy without encryption")
     new TableCopy(session, source, target, readOptions.asScala.toMap, None).run()
   }
 
@@ -141,7 +144,7 @@ private final class TableCopy(
     readOptions: Map[String, String],
     writeOptions: Option[Map[String, String]]
 ) {
-  private val reading = ResolvedOptions.ofOperation(session, readOptions, KeyPurpose.Copy)
+  private val reading = ResolvedOptions.ofSource(session, readOptions, KeyPurpose.Copy)
   private val readConf = SparkAccess.hadoopConf(session, readOptions)
   private val checkOptions = writeOptions.getOrElse(TableInPlace.allowingPlaintext(readOptions))
   private val checking = ResolvedOptions.ofOperation(session, checkOptions, KeyPurpose.Copy)
@@ -190,9 +193,11 @@ private final class TableCopy(
     val shared = broadcast(readConf)
     val copying = orc.fold[FileCopying] {
       val read = reading.readScope
-      settings.foreach(checkColumns(files.map(_.path), directory, read, shared, _))
+      val leaves = settings.fold(Seq.empty[LeafColumn])(
+        checkedColumns(files.map(_.path), directory, read, shared, _)
+      )
       val places = files.map(file => StagedTable.within(to, file.path))
-      new ParquetCopying(read, writing.map(_.writeScope(writeConf, to, places)), checking.readScope)
+      new ParquetCopying(read, writing.map(_.writeScope(writeConf, to, places, leaves)), checking.readScope)
     }(orcCopying(_, files.map(_.path), sealOf(found, isFile, isSealed)))
     val staged = CopiedTable.begin(to, writeConf)
     val step = Progress.step(session, "copying", files.size, files.map(_.length).sum)
@@ -239,20 +244,22 @@ private final class TableCopy(
     )
   }
 
-  /** Checks whether column keys fit the files, before anything is written. */
-  private def checkColumns(
+  /** The columns of the files, with which column keys fit: this fails before anything is written. */
+  private def checkedColumns(
       files: Seq[String],
       directory: Path,
       read: ReadScope,
       conf: Broadcast[SerializableConfiguration],
       settings: FileSettings
-  ): Unit = {
+  ): Seq[LeafColumn] = {
     TableInPlace.checkPartitions(files, settings)
     val leaves = session.sparkContext
       .parallelize(files, files.size.min(session.sparkContext.defaultParallelism * 4))
       .mapPartitions(new LeavesTask(conf, read, directory))
       .collect()
-    TableInPlace.checkLeaves(leaves.toSeq.flatten, settings)
+    val all = leaves.toSeq.flatten.distinct
+    TableInPlace.checkLeaves(all, settings)
+    all
   }
 
   /** Copies the files to the staged table, and publishes it. Discards everything if that fails. */

@@ -90,7 +90,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     FileRewrite.requirePrefixes(settings, files.map(file => new Path(file.path)))
     // The run compares encrypted files with everything that the options ask for, which includes the keys of columns.
     val read = ResolvedOptions
-      .ofOperation(session, allowingPlaintext(options), KeyPurpose.Copy)
+      .ofSource(session, allowingPlaintext(options), KeyPurpose.Copy)
       .readScopeWithoutColumns
     checkPartitions(files.map(within(table, _)), settings)
     val (columns, unreadable) = lookAt(files, read)
@@ -98,7 +98,7 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
     else {
       checkLeaves(columns.flatMap(_._2), settings)
       val sealing = sealingOf(found.files)
-      val done = encrypt(table, columns.map(_._1), unreadable, read)
+      val done = encrypt(table, columns, unreadable, read)
       // If some files were not encrypted, readers refuse the table until its owner seals it again.
       if (done.forall(_._2.isRight))
         sealing.foreach(_.sealEncrypted(done.collect { case (file, Right(one)) =>
@@ -141,11 +141,13 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
   /** @param unreadable files that this does not encrypt, because they do not open */
   private def encrypt(
       table: Path,
-      files: Seq[ListedFile],
+      columns: Seq[(ListedFile, List[LeafColumn])],
       unreadable: Seq[Done],
       read: ReadScope
   ): Seq[Done] = {
-    val write = resolved.writeScope(conf, table, files.map(file => new Path(file.path)))
+    val files = columns.map(_._1)
+    val leaves = columns.flatMap(_._2).distinct
+    val write = resolved.writeScope(conf, table, files.map(file => new Path(file.path)), leaves)
     val check = resolved.readScopeWithoutColumns
     val like = from.getFileSystem(conf).getFileStatus(new Path(files.head.path))
     val run = InPlaceRun.begin(table, InPlaceManifest.of(write, from), like, conf)

@@ -34,13 +34,15 @@ import io.pmeparquet.spark.write.{ColumnPlan, KeyPlaces}
  * @param refusals why the write would fail, first the error that it would raise; they do not cover whether the KMS has
  *   the keys
  * @param exposed in sentences, what anybody with access to the files can read
+ * @param policies that the options follow, as messages name them
  */
 final case class WritePlan(
     columns: Seq[PlannedColumn],
     unmatched: Seq[UnmatchedPattern],
     refusals: Seq[Refusal],
     files: PlannedFiles,
-    exposed: Seq[String]
+    exposed: Seq[String],
+    policies: Seq[String]
 ) {
 
   /** For Python. */
@@ -55,8 +57,9 @@ final case class WritePlan(
  * @param type its type in Spark's words
  * @param key the id of its master key
  * @param by what decides its protection: a value of [[PlannedColumn]]
- * @param pattern the pattern in `columnKeys` that gives it its key
+ * @param pattern the pattern in `columnKeys`, or of a policy, that gives it its key
  * @param bloomFilter whether row groups have a Bloom filter of it, unless a dictionary of all its values serves as one
+ * @param tag the tag of a policy that gives it its key
  */
 final case class PlannedColumn(
     path: String,
@@ -65,7 +68,8 @@ final case class PlannedColumn(
     key: Option[String],
     by: String,
     pattern: Option[String],
-    bloomFilter: Boolean
+    bloomFilter: Boolean,
+    tag: Option[String]
 )
 
 object PlannedColumn {
@@ -125,7 +129,7 @@ object WritePlan {
       schema: StructType,
       partitionBy: Seq[String],
       options: Map[String, String]
-  ): WritePlan = PmeSparkException.translated(new WritePlanning(session, options).of(schema, partitionBy))
+  ): WritePlan = PmeSparkException.translated(new WritePlanning(session, options, schema).of(partitionBy))
 
   /** For Python. */
   def of(
@@ -142,28 +146,34 @@ object WritePlan {
 }
 
 /** Makes a [[WritePlan]]. ''Driver only.'' */
-private[admin] final class WritePlanning(session: SparkSession, options: Map[String, String]) {
+private[admin] final class WritePlanning(
+    session: SparkSession,
+    options: Map[String, String],
+    schema: StructType
+) {
   private val sqlConf = SparkAccess.sqlConf(session)
-  private val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Try)
+  private val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Try).writing(schema)
   private lazy val hadoop = SparkAccess.hadoopConf(session, options)
 
-  def of(schema: StructType, partitionBy: Seq[String]): WritePlan = {
-    checkAsSpark(schema, partitionBy)
+  def of(partitionBy: Seq[String]): WritePlan = {
+    checkAsSpark(partitionBy)
     WriteRules.check(hadoop)
-    val settings = resolved.writeSettings
-    val files = settings.files
     val data = StructType(schema.filterNot(field => partitionBy.exists(sqlConf.resolver(_, field.name))))
     requireTypes(data)
     val fileSchema = ColumnPlan.fileSchema(session, data)
     val leaves = SchemaColumns.leaves(fileSchema)
+    val settings = resolved.writeSettings
+    // The keys of a policy for other columns play no part, but for a rule that names a partition column.
+    val whole = settings.files
+    val files = whole.of(leaves)
     val ofKeys =
       try { KeyPlaces.columns(files, partitionBy, "the table")(identity); None }
       catch { case refused: PmeException => Some(refused) }
-    val taken = KeyDraft.ofPartitions(partitionBy, files.columnKeys, files.caseSensitive)
+    val taken = KeyDraft.ofPartitions(partitionBy, whole.columnKeys, whole.caseSensitive)
     val all = KeyDraft.of(leaves, files.columnKeys, files.unlisted, files.caseSensitive)
     // An entry that names a partition column is refused only for that.
     val draft = all.copy(unmatched = all.unmatched.filterNot(taken.map(_._1).toSet))
-    val columns = draft.columns.map(planned(_, data, files)) ++ partitionBy.map(partition(_, schema))
+    val columns = draft.columns.map(planned(_, data, files)) ++ partitionBy.map(partition)
     WritePlan(
       columns,
       draft.unmatched.map { entry =>
@@ -172,12 +182,13 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
       (taken.map { case (entry, column) => PmeErrors.partitionColumn(entry.pattern.text, column) }
         ++ ofKeys ++ draft.refusals ++ geometry(fileSchema, files)).map(Refusal.of),
       described(files, settings.use.settings),
-      Exposure.of(columns, files)
+      Exposure.of(columns, files),
+      resolved.policies.map(_.describe)
     )
   }
 
   /** Makes the checks that Spark makes before it calls the format. */
-  private def checkAsSpark(schema: StructType, partitionBy: Seq[String]): Unit = {
+  private def checkAsSpark(partitionBy: Seq[String]): Unit = {
     // Spark allows duplicate names within structs, so this checks only top-level names.
     val names = StructType(schema.fields.map(field => StructField(field.name, NullType)))
     ColumnNames.requireDistinct(names, sqlConf.caseSensitiveAnalysis)
@@ -213,7 +224,8 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
       key,
       by,
       column.by.headOption.map(_.pattern.text),
-      hasFilter(leaf.path)
+      hasFilter(leaf.path),
+      column.by.headOption.flatMap(_.tag).map(_.name)
     )
   }
 
@@ -234,7 +246,7 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
     if (resolved.uniformKey.isDefined) PlannedColumn.UniformKey else PlannedColumn.FooterKey
 
   /** Directories get the name from `partitionBy`, not the schema's spelling. */
-  private def partition(name: String, schema: StructType) = {
+  private def partition(name: String) = {
     val field = schema.find(field => sqlConf.resolver(name, field.name)).get
     PlannedColumn(
       name,
@@ -243,7 +255,8 @@ private[admin] final class WritePlanning(session: SparkSession, options: Map[Str
       None,
       PlannedColumn.Partition,
       None,
-      bloomFilter = false
+      bloomFilter = false,
+      tag = None
     )
   }
 

@@ -90,6 +90,10 @@ private object OptionSources {
   /** What only a session can set, and what it says. */
   private val ofSessions = Seq(
     PmeOptions.TrustedTables -> "which tables it trusts",
+    PmeOptions.PolicyKey -> "whose policies it trusts",
+    PmeOptions.MinPolicy -> "which policies are too old",
+    PmeOptions.PolicyAddresses -> "where policies may come from",
+    PmeOptions.TagSource -> "which catalog it asks for tags",
     PmeOptions.DeltaPredicates -> "what the logs of its Delta tables may show",
     PmeOptions.DeltaProperties -> "which properties its Delta tables may have"
   )

@@ -1,5 +1,7 @@
 package io.pmeparquet.spark.options
 
+import java.util.Locale
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
@@ -9,7 +11,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, Secret, SecretReference}
-import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyNames}
+import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyNames, LeafColumn}
 import io.pmeparquet.keys.{KeyAudit, KeyPurpose, Kms, KmsSettings, KmsUse}
 import io.pmeparquet.kms.client.{DriverOptionReader, ProcessSecrets}
 import io.pmeparquet.kms.KmsAccess
@@ -30,6 +32,7 @@ import io.pmeparquet.options.{
 }
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes, WriteScope}
 import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.policy.Policy
 import io.pmeparquet.spark.decode.VectorizedLink
 import io.pmeparquet.spark.keys.{DriverRoute, KeyCallers}
 import io.pmeparquet.spark.session.SparkAccess
@@ -48,12 +51,16 @@ import io.pmeparquet.spark.session.SparkAccess
  * @param origin where the options come from
  * @param spelled the options as the user spelled them
  * @param operation what the keys are for, if this is neither a read nor a write
+ * @param schema of what is written, whose metadata may have tags of a policy
+ * @param isSource whether files are read to bring them to the session's policy, which they then need not follow yet
  */
 private[pmeparquet] final class ResolvedOptions private (
     val session: SparkSession,
     origin: OptionOrigin,
     val spelled: Map[String, String],
-    operation: Option[KeyPurpose]
+    operation: Option[KeyPurpose],
+    isSource: Boolean = false,
+    schema: Option[StructType] = None
 ) {
   private val sources = new OptionSources(session)
 
@@ -84,20 +91,39 @@ private[pmeparquet] final class ResolvedOptions private (
     Map(Level.SessionConf -> ofSession, Level.HadoopConf -> sources.ours(sources.ofHadoop))
   }
 
-  private def over(options: Map[String, String]) =
-    new OptionValues(below + (Level.Option -> sources.ours(options)))
+  private def over(options: Map[String, String], policies: Seq[Policy]) =
+    new OptionValues(below + (Level.Option -> sources.ours(options)), policies)
 
-  /** The values, wherever they come from: only for options that any definition may set. */
+  /** The values, wherever they come from: only for options that any definition may set, and that no policy is about. */
   private lazy val ofAnyOrigin: OptionValues = {
     checkNames()
-    over(spelled)
+    over(spelled, Nil)
   }
 
-  /** The values by precedence. Fails if an option is unknown, or if this origin may not set it. */
+  /**
+   * The values by precedence. Fails if an option is unknown, if this origin may not set it, or, when it is asked for, if it
+   * is weaker than a policy.
+   */
   lazy val values: OptionValues = {
-    val all = ofAnyOrigin
+    checkNames()
     if (stored.nonEmpty) rules(new OptionValues(below)).check(stored)
-    all
+    over(spelled, policies)
+  }
+
+  /** The policy of the session, and that of this read or write. They are read once, so that nothing mixes two versions. */
+  lazy val policies: Seq[Policy] = {
+    val name = PmeOptions.Policy.name
+    val ofSession = below(Level.SessionConf)
+    val locations = (ofSession.get(name) ++ sources.ours(spelled).get(name)).map(_.trim).toSeq.distinct
+    lazy val access = new PolicyAccess(conf, ofSession, secret(_, _))
+    val found = locations.map(access.policy).map(tagged)
+    if (found.map(_.name).distinct.size < found.size)
+      throw PmeErrors.contradiction(
+        name,
+        s"${found.map(_.describe).mkString(" and ")} have one name",
+        "Remove one of them."
+      )
+    if (isSource) found.map(_.forSources) else found
   }
 
   /** The values that the user or the session gives. */
@@ -133,9 +159,49 @@ private[pmeparquet] final class ResolvedOptions private (
     new StoredOptions(untrusted, session, name => Option(hadoop.get(name)))
   }
 
+  /** With the tags that catalogs give the columns of this table, or of what is written. */
+  private def tagged(policy: Policy): Policy = {
+    val ofSpark = policy.catalogTag.toSeq.flatMap { name =>
+      table.toSeq.flatMap(TableTags.ofCatalog(session, _, name)) ++ schema.toSeq.flatMap(
+        TableTags.ofSchema(_, name)
+      )
+    }
+    val ofOthers = for {
+      source <- below(Level.SessionConf).get(PmeOptions.TagSource.name.toLowerCase(Locale.ROOT)).toSeq
+      named <- table.toSeq
+      tag <- TableTags.ofSource(source.trim, named)
+    } yield tag
+    policy.tagged((ofSpark ++ ofOthers).distinct)
+  }
+
+  /** Whether catalogs give columns tags, which only somebody sees who knows the table. */
+  def asksCatalogs: Boolean =
+    policies.exists(_.catalogTag.isDefined) ||
+      (policies.nonEmpty && below(Level.SessionConf).contains(
+        PmeOptions.TagSource.name.toLowerCase(Locale.ROOT)
+      ))
+
+  /**
+   * For an operation that would leave files with less than the policy requires.
+   *
+   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if there is a policy
+   */
+  def requireNoPolicy(where: String, operation: String): Unit = policies.headOption.foreach { policy =>
+    throw PmeErrors.unsupported(
+      where,
+      operation,
+      s"${policy.describe} holds here",
+      "Do it in a session without the policy, if its owner agrees."
+    )
+  }
+
+  /** The same for a write of these columns, whose metadata may have tags of a policy. */
+  def writing(schema: StructType): ResolvedOptions =
+    new ResolvedOptions(session, origin, spelled, operation, isSource, Some(schema))
+
   /** If the session says how columns must be protected, a table cannot say otherwise. */
   def checkPolicy(): Unit =
-    if (stored.nonEmpty) rules(values).checkPolicy(stored, over(others), values, caseSensitive)
+    if (stored.nonEmpty) rules(values).checkPolicy(stored, over(others, policies), values, caseSensitive)
 
   // The KMS.
 
@@ -271,7 +337,7 @@ private[pmeparquet] final class ResolvedOptions private (
     KeyNames(names.toSet).columns.nonEmpty
   }
 
-  def columnKeys: Option[ColumnKeys] = values.text(PmeOptions.ColumnKeys).map(ColumnKeys.parse(_))
+  def columnKeys: Option[ColumnKeys] = values.columnKeys
 
   /** The one key for all columns and the footer, if the options name one. */
   def uniformKey: Option[String] = values.text(PmeOptions.UniformKey)
@@ -298,17 +364,30 @@ private[pmeparquet] final class ResolvedOptions private (
     val makes = values.flag(PmeOptions.CreateKeys) && settings.files.keyColumns.nonEmpty
     val directory = WriteRules.tableDirectory(outputPath)
     // A keystore's settings have its content.
-    if (makes && places.exists(Scopes.createMissing(settings, directory, conf, _))) writeSettings
+    if (makes && places.exists(Scopes.createMissing(settings, directory, conf, _)))
+      settings.copy(use = kmsUse(KeyPurpose.Write))
     else settings
+  }
+
+  /** The same for a write of these columns, which needs no other key of a policy. */
+  def writeSettings(leaves: Seq[LeafColumn]): WriteSettings = {
+    val settings = writeSettings
+    settings.copy(files = settings.files.of(leaves))
   }
 
   /**
    * @param conf the job's
    * @param files where its files will be
+   * @param leaves the columns of all files
    */
-  def writeScope(conf: Configuration, outputPath: Path, files: Seq[Path]): WriteScope = {
+  def writeScope(
+      conf: Configuration,
+      outputPath: Path,
+      files: Seq[Path],
+      leaves: Seq[LeafColumn]
+  ): WriteScope = {
     val places = files.map(_.getParent.toUri.getPath).distinct.map(FilePlace.of)
-    val settings = withKeysMade(writeSettings, outputPath, conf, Some(places))
+    val settings = withKeysMade(writeSettings(leaves), outputPath, conf, Some(places))
     Scopes.forWrite(settings, WriteRules.tableDirectory(outputPath), conf, Some(places))
   }
 
@@ -340,6 +419,10 @@ private[pmeparquet] object ResolvedOptions {
   /** The same for an operation, which uses keys for this purpose. */
   def ofOperation(session: SparkSession, options: Map[String, String], purpose: KeyPurpose): ResolvedOptions =
     new ResolvedOptions(session, OptionOrigin.Frame, spelled(options), Some(purpose))
+
+  /** For files that an operation reads to write their rows again: what the session's policy requires of readers does not hold. */
+  def ofSource(session: SparkSession, options: Map[String, String], purpose: KeyPurpose): ResolvedOptions =
+    new ResolvedOptions(session, OptionOrigin.Frame, spelled(options), Some(purpose), isSource = true)
 
   /** Options as the user spelled them: Spark's maps give their keys in lower case. */
   def spelled(options: Map[String, String]): Map[String, String] = options match {

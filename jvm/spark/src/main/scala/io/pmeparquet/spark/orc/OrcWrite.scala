@@ -109,13 +109,15 @@ private[orc] object OrcWrite {
         "Set columnKeys instead."
       )
     }
-    val settings = resolver.writeSettings
+    val whole = resolver.writeSettings
+    val settings = whole.of(OrcColumns.leaves(schema))
     new OrcWrite(
       resolver,
       OrcColumns.encryptText(schema, settings),
       settings.masterKeys,
       settings.dataKeyBits,
-      Some(settings.columns),
+      // A policy also has keys for columns that only directories have.
+      Some(whole.columns),
       settings.caseSensitive
     )
   }

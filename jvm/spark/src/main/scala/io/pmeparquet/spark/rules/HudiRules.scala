@@ -115,6 +115,7 @@ private final class HudiRules(session: SparkSession) {
 
   /** What a table is, and stays. */
   private def requireType(table: HudiTable): Unit = {
+    new ResolvedFactory(session).requireNoPolicy(table.name)
     if (!table.values(Types: _*).forall(CopyOnWrite.contains))
       throw PmeErrors.hudiReadable(
         table.name,

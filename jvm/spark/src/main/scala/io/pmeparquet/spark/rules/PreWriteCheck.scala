@@ -111,7 +111,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
   /** @return the write, with a prepared scope for when Spark asks its format to prepare the job */
   private def check(write: InsertIntoHadoopFsRelationCommand, format: EncryptedParquetFormat): LogicalPlan = {
     val session = SparkSession.active
-    val options = ResolvedOptions.of(session, format.origin, write.options)
+    val options = ResolvedOptions.of(session, format.origin, write.options).writing(dataSchema(write))
     val keys = options.columnKeys
     ColumnPlan.checkPartitions(session, write.partitionColumns.map(_.name), keys)
     ColumnPlan.checkBuckets(session, write.bucketSpec, keys)
@@ -119,8 +119,8 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     else {
       val conf = options.newHadoopConf()
       WriteRules.check(conf)
-      val settings = options.writeSettings
       val leaves = ColumnPlan.leaves(session, dataSchema(write))
+      val settings = options.writeSettings(leaves)
       // Before we call the KMS: if columns and keys are swapped, we would ask it for a column's name.
       if (!format.prepared.exists(_.hasChecked(settings, write.outputPath, leaves)))
         ColumnPlan.check(leaves, settings.files)
@@ -146,7 +146,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     val partitions = write.partitionColumns.map(_.exprId).toSet
     StructType(write.outputColumnNames.zip(write.query.output).collect {
       case (name, column) if !partitions.contains(column.exprId) =>
-        StructField(name, column.dataType, column.nullable)
+        StructField(name, column.dataType, column.nullable, column.metadata)
     })
   }
 }

@@ -5,7 +5,7 @@ import scala.collection.JavaConverters._
 import org.apache.parquet.crypto.{DecryptionPropertiesFactory, EncryptionPropertiesFactory}
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.options.{OrcNames, ParquetNames, SettingNames}
+import io.pmeparquet.options.{OrcNames, ParquetNames, SessionNames, SettingNames}
 import io.pmeparquet.spark.options.{LateSettings, ResolvedOptions}
 import io.pmeparquet.spark.session.{FormatName, SparkAccess}
 import io.pmeparquet.PmeErrors
@@ -109,6 +109,7 @@ private[pmeparquet] final class ResolvedFactory(session: => SparkSession) {
       val lost = ofNode.toSeq.collect { case (name, value) if isLost(name, value) => name }
       refuseUnheard(lost, statement, if (found.reaches) ofLate else ofSink)
       if (isWrite && !factory.contains(FormatName.CryptoFactoryClass)) requireNotEmpty()
+      if (isWrite) requireNoPolicy(statement)
       val fits = factory.exists { name =>
         (!names.exists(SettingNames.isFactorys) || name == FormatName.CryptoFactoryClass) && loads(name)
       }
@@ -142,6 +143,11 @@ private[pmeparquet] final class ResolvedFactory(session: => SparkSession) {
       catch { case _: LinkageError => false }
     }
   }
+
+  /** What encrypts by settings of a Hadoop configuration does not follow the session's policy. */
+  def requireNoPolicy(statement: String): Unit =
+    if (SparkAccess.sqlConf(session).getAllConfs.keys.exists(SessionNames.isPolicy))
+      throw PmeErrors.policyOfFactory(statement)
 
   private def refuseUnheard(names: Iterable[String], statement: String, reason: (String, String)): Unit =
     if (names.nonEmpty)

@@ -11,7 +11,6 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.columns.KeyPlan
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.storage.MaterialFiles
 import io.pmeparquet.parquet.write.{FileSealer, SizeStatistics, WriteFailures, WriteRules, WrittenFooter}
@@ -39,15 +38,15 @@ private[spark] object EncryptedWrite {
       dataSchema: StructType
   )(spark: => OutputWriterFactory): OutputWriterFactory = PmeSparkException.translated {
     val conf = job.getConfiguration
-    val resolved = ResolvedOptions.of(session, origin, options)
+    val resolved = ResolvedOptions.of(session, origin, options).writing(dataSchema)
     // Streaming sinks pass a configuration without the options. Spark's own source then ignores them.
     SparkAccess.setOptions(conf, resolved.spelled)
     WriteRules.check(conf)
-    val settings = resolved.writeSettings
+    val leaves = ColumnPlan.leaves(session, dataSchema)
+    val settings = resolved.writeSettings(leaves)
     val output = FileOutputFormat.getOutputPath(job)
     val written = WriteSeal.begun(seal, resolved, output)
     if (written.isDefined && settings.files.keyColumns.nonEmpty) throw sealedByPartition(output.toString)
-    val leaves = ColumnPlan.leaves(session, dataSchema)
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)
     val scope = PreparedWrite.scope(settings, conf, output, prepared, StreamBatch.query(session).isDefined)
     PmeCryptoFactory.useForWrite(conf, scope)
@@ -90,7 +89,7 @@ private final class PmeOutputWriterFactory(
       written.foreach(_.requireInside(file))
       // A streaming sink does not tell the format its partition columns: only the directories show them.
       val partitions = WriteRules.partitionColumns(file, scope.tableDirectory)
-      KeyPlan.checkPartitions(partitions, settings.columnKeys, settings.caseSensitive)
+      settings.checkPartitions(partitions)
       if (settings.externalMaterial) removeMaterialOnFailure(file, context)
       val writer = factory.newInstance(path, dataSchema, context)
       closedOnFailure(writer) {

@@ -67,7 +67,8 @@ class WriteProvidersSuite extends SparkSuite with EachSpark {
     }
 
   test("a write fails if parquet-java's writer is not as expected") {
-    val scope = ResolvedOptions.ofFrame(spark, keys).writeScope(new Configuration(), new Path(target), Nil)
+    val scope =
+      ResolvedOptions.ofFrame(spark, keys).writeScope(new Configuration(), new Path(target), Nil, Nil)
     for (writer <- Seq(new Object, new OtherWriter))
       refused(Condition.Unsupported, "cannot have its ciphers encrypt")(
         FileSealer.install(writer, scope, new Configuration(), "table, file part")

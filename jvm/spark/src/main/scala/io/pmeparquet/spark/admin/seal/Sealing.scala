@@ -7,14 +7,13 @@ import scala.collection.JavaConverters._
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{PmeErrors, StrictJson}
 import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
-import io.pmeparquet.snapshot.manifest.StrictJson
 import io.pmeparquet.spark.admin.job.Progress
 import io.pmeparquet.spark.options.ResolvedOptions
 import io.pmeparquet.spark.session.PmeSparkException
-import io.pmeparquet.PmeErrors
 
 /**
  * Seals a table: makes its first snapshot, or the next one. `pme.seal`, and in Scala

@@ -1,11 +1,9 @@
-package io.pmeparquet.snapshot.manifest
+package io.pmeparquet
 
 import java.io.IOException
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonParser}
 import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectMapper}
-
-import io.pmeparquet.PmeException
 
 /** JSON in which no name appears twice and nothing follows. */
 private[pmeparquet] object StrictJson {

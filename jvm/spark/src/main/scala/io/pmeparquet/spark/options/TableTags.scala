@@ -1,0 +1,93 @@
+package io.pmeparquet.spark.options
+
+import java.util.regex.Pattern
+
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, LeafColumn, NamePattern}
+import io.pmeparquet.policy.TagSource
+
+/** The tags that catalogs give columns. They add to those of a policy's patterns, and take none away. ''Driver only.'' */
+private[options] object TableTags {
+  type Tags = Seq[(ColumnPattern, String)]
+
+  /**
+   * The tags of a table in Spark's catalog: of its columns' metadata and comments, and of its properties
+   * `<name>.<column>`.
+   *
+   * @param table catalog, database and name
+   * @param name of the metadata
+   */
+  def ofCatalog(session: SparkSession, table: Seq[String], name: String): Tags = table match {
+    case Seq(_, database, named) =>
+      val found = session.sessionState.catalog.getTableMetadata(TableIdentifier(named, Some(database)))
+      val ofProperties = found.properties.toSeq.sortBy(_._1).collect {
+        case (property, tags) if property.startsWith(s"$name.") =>
+          val column = ColumnKeys.parsePattern(property.stripPrefix(s"$name."), s"property $property")
+          split(tags).map(column -> _)
+      }
+      ofSchema(found.schema, name) ++ ofProperties.flatten
+    case _ => Nil
+  }
+
+  /** The tags in the metadata and comments of columns, also within structs, lists and maps. */
+  def ofSchema(schema: DataType, name: String, path: Seq[String] = Nil): Tags = schema match {
+    case struct: StructType =>
+      struct.fields.toSeq.flatMap { field =>
+        val inner = path :+ field.name
+        tagsOf(field, name).map(patternOf(inner) -> _) ++ ofSchema(field.dataType, name, inner)
+      }
+    case list: ArrayType => ofSchema(list.elementType, name, path :+ "element")
+    case map: MapType =>
+      ofSchema(map.keyType, name, path :+ "key") ++ ofSchema(map.valueType, name, path :+ "value")
+    case _ => Nil
+  }
+
+  private def tagsOf(field: StructField, name: String): Seq[String] = {
+    val own =
+      if (!field.metadata.contains(name)) Nil
+      else
+        try split(field.metadata.getString(name))
+        catch {
+          case _: ClassCastException =>
+            throw PmeErrors.badOption(
+              s"metadata '$name' of column '${field.name}'",
+              "…",
+              "tags as text, separated by commas"
+            )
+        }
+    val word = s"(?<!\\S)${Pattern.quote(name)}=(\\S+)".r
+    own ++ field.getComment().toSeq.flatMap(word.findAllMatchIn(_)).flatMap(found => split(found.group(1)))
+  }
+
+  private def patternOf(path: Seq[String]) =
+    ColumnPattern(path.map(LeafColumn.quoted).mkString("."), path.map(NamePattern(_, quoted = true)))
+
+  private def split(tags: String): Seq[String] = tags.split(',').map(_.trim).filter(_.nonEmpty).toSeq
+
+  /** @param className of a [[TagSource]], which only the session names */
+  def ofSource(className: String, table: Seq[String]): Tags =
+    try {
+      val loader = Thread.currentThread.getContextClassLoader
+      val made =
+        Class.forName(className, true, loader).asSubclass(classOf[TagSource]).getConstructor().newInstance()
+      made.tags(table.asJava).asScala.toSeq.sortBy(_._1).flatMap { case (column, tags) =>
+        val pattern = ColumnKeys.parsePattern(column, "tagSource")
+        tags.asScala.map(pattern -> _)
+      }
+    } catch {
+      case ours: PmeException => throw ours
+      case failed @ (NonFatal(_) | _: LinkageError) =>
+        throw PmeErrors.policyRefused(
+          s"tagSource $className",
+          s"it does not say the tags of table ${TrustedTables.spelled(table)} (${failed.getClass.getSimpleName})",
+          "Check the class, and the catalog that it asks."
+        )
+    }
+}
