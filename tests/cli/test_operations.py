@@ -237,6 +237,7 @@ CODES = {
     **dict.fromkeys((pme.SnapshotMismatchError, pme.SnapshotNotAuthenticError, pme.ErasureError), 1),
     **dict.fromkeys((pme.BadOptionError, pme.UnknownOptionError, pme.SecretInOptionError, pme.NoKeyError), 2),
     **dict.fromkeys((pme.UnknownColumnError, pme.UnsupportedError), 2),
+    pme.AuditFailedError: 3,
     pme.SnapshotConflictError: 4,
 }
 

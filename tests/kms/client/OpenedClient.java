@@ -2,6 +2,8 @@ package kms;
 
 import io.pmeparquet.AesKey;
 import io.pmeparquet.PmeException;
+import io.pmeparquet.keys.KeyAudit;
+import io.pmeparquet.keys.KeyPurpose;
 import io.pmeparquet.keys.Kms;
 import io.pmeparquet.keys.KmsSettings;
 import io.pmeparquet.keys.SigningKey;
@@ -36,7 +38,7 @@ public final class OpenedClient {
     return Outcome.of(
         () -> {
           KmsSettings settings = KmsAccess.settings(reader(options));
-          return new OpenedClient(KmsAccess.open(settings, new Configuration()), null);
+          return new OpenedClient(KmsAccess.open(settings, new Configuration(), KeyAudit.off(KeyPurpose.Read$.MODULE$)), null);
         });
   }
 

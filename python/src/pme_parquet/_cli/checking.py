@@ -142,7 +142,7 @@ def _check_kms(options: Mapping[str, str], places: _Places) -> None:
                 "`pme-parquet keys create`."
             )
     for name in sorted(SECRETS & given.keys()):
-        if name.startswith((f"kms.{kms}.", "verifykey")):
+        if name.startswith((f"kms.{kms}.", "policykey", "verifykey")):
             _require_secret(name, given[name])
 
 

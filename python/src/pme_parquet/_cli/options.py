@@ -41,6 +41,7 @@ SECRETS = frozenset(
         "kms.gcp.credentials",
         "kms.azure.clientsecret",
         "parquet.encryption.key.access.token",
+        "policykey",
         "verifykey",
     }
 )

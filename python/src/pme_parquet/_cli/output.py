@@ -16,6 +16,7 @@ from pme_parquet._display.words import printable
 from pme_parquet.errors import (
     AadPrefixError,
     AlgorithmError,
+    AuditFailedError,
     DamagedFileError,
     ErasureError,
     KeyDeniedError,
@@ -55,7 +56,7 @@ _IN_THE_FILES = (
 )
 
 
-_OF_THE_KMS = (KeyDeniedError, KeyDestroyedError, KeyNotFoundError, KmsUnavailableError)
+_OF_THE_KMS = (AuditFailedError, KeyDeniedError, KeyDestroyedError, KeyNotFoundError, KmsUnavailableError)
 
 
 class CommandFailedError(Exception):

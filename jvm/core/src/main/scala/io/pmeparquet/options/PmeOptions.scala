@@ -165,8 +165,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions with P
     "deniedColumns",
     Read,
     "What happens to a selected column if the KMS refuses its key to this reader (`PME_KEY_DENIED`), or has destroyed it " +
-      "(`PME_KEY_DESTROYED`). `error`: the query fails. `null`: the column reads as NULL. `drop`: it is left out of an inferred schema, and reads as NULL " +
-      "elsewhere. Not with `reader=spark`.",
+      "(`PME_KEY_DESTROYED`). `error`: the query fails. `null`: the column reads as NULL. `drop`: it is left out of an " +
+      "inferred schema, and reads as NULL elsewhere. Not with `reader=spark`.",
     "With `null` and `drop`, a query returns NULL where the table has values.",
     values = Seq("error", "null", "drop"),
     ofTable = OfTable.UnlessSessionSays
@@ -176,7 +176,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions with P
     "missingKeys",
     Read,
     "What happens to a selected column if the KMS does not have its key (`PME_KEY_NOT_FOUND`), as a keystore that was made " +
-      "for this reader, or has destroyed it. The values mean what they mean for `deniedColumns`. The key of a footer must be there.",
+      "for this reader, or has destroyed it. The values mean what they mean for `deniedColumns`. The key of a footer must " +
+      "be there.",
     "With `null` and `drop`, a query returns NULL where the table has values.",
     values = Seq("error", "null", "drop")
   )
@@ -185,7 +186,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions with P
     "deniedFiles",
     Read,
     "What happens to a file if the KMS refuses the key of its footer to this reader (`PME_KEY_DENIED`), or has destroyed " +
-      "it (`PME_KEY_DESTROYED`; with `missingKeys=null` or `drop` also `PME_KEY_NOT_FOUND`). `error`: the query fails. `skip`: it is left out. A warning " +
+      "it (`PME_KEY_DESTROYED`; with `missingKeys=null` or `drop` also `PME_KEY_NOT_FOUND`). `error`: the query fails. " +
+      "`skip`: it is left out. A warning " +
       "and `pme.query_stats` say how many files were. Not with `reader=spark`, and not for copies, rotation or `verify`.",
     "With `skip`, a query returns fewer rows to readers with fewer keys.",
     values = Seq("error", "skip")

@@ -58,7 +58,7 @@ object KmsAccess {
 
   private def opened(settings: KmsSettings, conf: Configuration): Kms = settings match {
     case keystore @ KeystoreSettings(name, storeType, content, password, timeoutMillis) =>
-      val file = keystore.localFile(conf)
+      val file = () => keystore.localFile(conf)
       KeystoreKms.open(name, storeType, content.map(_.insecureBytes), password, timeoutMillis, file)
     case StaticSettings(keys) => StaticKms.parse(keys)
     case vault: VaultSettings => new VaultKms(vault)

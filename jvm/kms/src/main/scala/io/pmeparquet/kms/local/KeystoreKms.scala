@@ -25,7 +25,7 @@ final class KeystoreKms private (
     keystore: KeyStore,
     password: Array[Char],
     token: Option[Pkcs11Token.Opened] = None,
-    override val administration: Option[KeyAdministration] = None
+    administered: () => Option[KeyAdministration] = () => None
 ) extends Kms {
   private val random = new SecureRandom
 
@@ -33,6 +33,8 @@ final class KeystoreKms private (
   private val opened = new ConcurrentHashMap[String, SecretKey]
 
   override def describe: String = s"keystore $name"
+
+  override def administration: Option[KeyAdministration] = administered()
 
   override def wrap(key: AesKey, masterKeyId: String, where: String): String =
     withMaster(masterKeyId, where) { (master, provider) =>
@@ -120,7 +122,7 @@ object KeystoreKms {
    * @param name the name of the keystore in messages
    * @param content the keystore file; for PKCS11 the configuration of its provider, or none for an installed one
    * @param timeoutMillis time limit of one call of a token
-   * @param file the keystore's file, if it is on a local disk
+   * @param file the keystore's file, if it is on a local disk; only the process of an administrator looks for it
    */
   def open(
       name: String,
@@ -128,7 +130,7 @@ object KeystoreKms {
       content: Option[Array[Byte]],
       password: Secret,
       timeoutMillis: Long,
-      file: Option[Path] = None
+      file: () => Option[Path] = () => None
   ): KeystoreKms =
     if (storeType.equalsIgnoreCase(Pkcs11Token.KeystoreType)) {
       val token = Pkcs11Token.open(name, content, password, timeoutMillis)
@@ -140,7 +142,7 @@ object KeystoreKms {
       storeType: String,
       content: Option[Array[Byte]],
       password: Secret,
-      file: Option[Path]
+      file: () => Option[Path]
   ): KeystoreKms = {
     val keystore = KeystoreType.instance(storeType)
     val characters = password.insecureValue.toCharArray
@@ -154,9 +156,15 @@ object KeystoreKms {
       case failed: GeneralSecurityException =>
         throw PmeErrors.kmsUnavailable(s"keystore $name", s"it cannot be opened as $storeType", failed)
     }
-    val administration =
-      file.map(path => new KeystoreAdministration(name, storeType, new KeystoreFile(name, path), password))
-    new KeystoreKms(name, keystore, characters, administration = administration)
+    new KeystoreKms(
+      name,
+      keystore,
+      characters,
+      administered = () =>
+        file().map(path =>
+          new KeystoreAdministration(name, storeType, new KeystoreFile(name, path), password)
+        )
+    )
   }
 }
 

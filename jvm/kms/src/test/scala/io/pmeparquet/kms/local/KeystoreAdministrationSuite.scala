@@ -46,7 +46,7 @@ class KeystoreAdministrationSuite extends FunSuite {
     Some(Files.readAllBytes(path)),
     new Secret(new String(password)),
     30000,
-    Some(path)
+    () => Some(path)
   )
 
   private def administration(path: Path, storeType: String = "PKCS12") =

@@ -1,7 +1,5 @@
 package io.pmeparquet.spark.options
 
-import java.util.Locale
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
@@ -106,25 +104,25 @@ private[pmeparquet] final class ResolvedOptions private (
    */
   lazy val values: OptionValues = {
     checkNames()
-    if (stored.nonEmpty) rules(new OptionValues(below)).check(stored)
+    checkStored()
     over(spelled, policies)
   }
 
+  private def checkStored(): Unit =
+    if (stored.nonEmpty) rules(new OptionValues(below)).check(stored)
+
   /** The policy of the session, and that of this read or write. They are read once, so that nothing mixes two versions. */
   lazy val policies: Seq[Policy] = {
-    val name = PmeOptions.Policy.name
-    val ofSession = below(Level.SessionConf)
-    val locations = (ofSession.get(name) ++ sources.ours(spelled).get(name)).map(_.trim).toSeq.distinct
-    lazy val access = new PolicyAccess(conf, ofSession, secret(_, _))
-    val found = locations.map(access.policy).map(tagged)
-    if (found.map(_.name).distinct.size < found.size)
-      throw PmeErrors.contradiction(
-        name,
-        s"${found.map(_.describe).mkString(" and ")} have one name",
-        "Remove one of them."
-      )
+    // Before anything is read from where a definition says.
+    checkStored()
+    val locations = (below(Level.SessionConf).get(PmeOptions.Policy.name) ++
+      sources.ours(spelled).get(PmeOptions.Policy.name)).map(_.trim).toSeq.distinct
+    val found = if (locations.isEmpty) Nil else resolver.policies(locations)
     if (isSource) found.map(_.forSources) else found
   }
+
+  private def resolver =
+    new PolicyResolver(session, below(Level.SessionConf), conf, secret(_, _), table, schema)
 
   /** The values that the user or the session gives. */
   lazy val own: OptionValues = withoutHadoop(others)
@@ -159,27 +157,9 @@ private[pmeparquet] final class ResolvedOptions private (
     new StoredOptions(untrusted, session, name => Option(hadoop.get(name)))
   }
 
-  /** With the tags that catalogs give the columns of this table, or of what is written. */
-  private def tagged(policy: Policy): Policy = {
-    val ofSpark = policy.catalogTag.toSeq.flatMap { name =>
-      table.toSeq.flatMap(TableTags.ofCatalog(session, _, name)) ++ schema.toSeq.flatMap(
-        TableTags.ofSchema(_, name)
-      )
-    }
-    val ofOthers = for {
-      source <- below(Level.SessionConf).get(PmeOptions.TagSource.name.toLowerCase(Locale.ROOT)).toSeq
-      named <- table.toSeq
-      tag <- TableTags.ofSource(source.trim, named)
-    } yield tag
-    policy.tagged((ofSpark ++ ofOthers).distinct)
-  }
-
   /** Whether catalogs give columns tags, which only somebody sees who knows the table. */
   def asksCatalogs: Boolean =
-    policies.exists(_.catalogTag.isDefined) ||
-      (policies.nonEmpty && below(Level.SessionConf).contains(
-        PmeOptions.TagSource.name.toLowerCase(Locale.ROOT)
-      ))
+    policies.exists(_.catalogTag.isDefined) || (policies.nonEmpty && resolver.tagSource.isDefined)
 
   /**
    * For an operation that would leave files with less than the policy requires.

@@ -8,10 +8,14 @@ import java.security.{KeyPair, KeyPairGenerator, Signature}
 import java.util.Base64
 
 import com.sun.net.httpserver.{HttpExchange, HttpServer}
+import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.apache.parquet.hadoop.api.WriteSupport
+import org.apache.parquet.schema.MessageTypeParser
 import org.apache.spark.sql.functions.{col, udf}
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.types.MetadataBuilder
 
+import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.policy.{PolicySignature, TagSource}
 import io.pmeparquet.spark.admin.{KeyUsage, Rotation, RotationSettings, TableCopies, WritePlan}
 import io.pmeparquet.spark.SparkSuite
@@ -500,6 +504,22 @@ class PolicySuite extends SparkSuite {
     )
     people.write.format("pme-orc").save(s"$directory/orc")
     assertEquals(rows(spark.read.format("pme-orc").load(s"$directory/orc")), rows(people))
+  }
+
+  test(
+    "the crypto factory itself refuses a configuration of a session with a policy, where no rule has looked"
+  ) {
+    val schema = MessageTypeParser.parseMessageType("message m { required int32 a; }")
+    def properties() = {
+      val conf = spark.sessionState.newHadoopConf()
+      conf.set("pme-parquet.kms", kms("kms"))
+      conf.set("pme-parquet.footerKey", "footer")
+      val context = new WriteSupport.WriteContext(schema, new java.util.HashMap[String, String])
+      new PmeCryptoFactory().getFileEncryptionProperties(conf, new HadoopPath(target), context)
+    }
+    assert(properties() != null)
+    obey(policy())
+    refused(BadOption, "policy")(properties())
   }
 
   test("a write through the crypto factory is refused in a session with a policy") {

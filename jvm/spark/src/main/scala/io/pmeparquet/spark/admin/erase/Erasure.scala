@@ -150,8 +150,6 @@ private final class ErasureRun(
           "Rewrite the table without these rows, or remove the seal first."
         )
       }
-      val begun = document.begun(states, erased, before)
-      record.write(begun)
       val probes = states.map { case (id, state) => id -> ErasureProof.probe(kms, id, state, where) }
       // What came since is not noted, and perhaps somebody else's.
       if (names(list()) != names(listed))
@@ -159,6 +157,8 @@ private final class ErasureRun(
           "files were added or removed meanwhile",
           "Run it again while nobody writes to the table."
         )
+      val begun = document.begun(states, erased, before)
+      record.write(begun)
       val destroyed = destroy(states)
       prove(document, begun, destroyed, probes, keys, new ErasureProof(view, looked, erased))
     }

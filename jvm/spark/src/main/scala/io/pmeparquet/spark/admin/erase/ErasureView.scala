@@ -171,9 +171,10 @@ private[erase] final class ErasureView(
 private[erase] object ErasureView {
   private val Kinds = Seq("shared", "other table", "left", "unknown")
 
-  /** Whether it is not known which keys are behind this one. */
+  /** Whether it is not known which keys the file has: a footer names those of columns, also of columns that do not open. */
   def isUnknown(use: KeyUse): Boolean =
-    use.problem.isDefined || (use.masterKeyId.isEmpty && use.kind == KeyUse.Footer)
+    if (use.kind == KeyUse.Footer) use.problem.isDefined || use.masterKeyId.isEmpty
+    else use.problem.isDefined && use.masterKeyId.isEmpty
 
   /**
    * The columns that nobody can read without the key. Material beside a file keeps the wrapped keys of columns, which are

@@ -76,7 +76,7 @@ object ErasingKms {
   private val random = new java.security.SecureRandom
   private val gone = new ConcurrentHashMap[String, String]
   @volatile var known: Set[String] = Set.empty
-  @volatile var onDestroy: String => Unit = _ => ()
+  @volatile var onDestroy: String => Unit = (_: String) => ()
   @volatile var onWrap: () => Unit = () => ()
 
   /** Keys that it does not let this user use. */
