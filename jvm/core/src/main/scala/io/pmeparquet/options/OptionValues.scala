@@ -73,6 +73,23 @@ final class OptionValues(levels: Map[Level, Map[String, String]], val policies: 
     governed(option, found).map(_.value)
   }
 
+  /** What policies require of an option, the session's first. */
+  def ofPolicies(option: OptionSpec): Seq[String] = rules.flatMap(_.valueOf(option))
+
+  /**
+   * Names of keys mean what a KMS makes of them: where a session has a policy and a KMS, a write names no other.
+   *
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION`
+   */
+  def requireKmsOfSession(): Unit = {
+    def ofSession(option: OptionSpec) =
+      Level.all.filter(_ != Level.Option).flatMap(at(_, option)).headOption.map(_.value)
+    val ofKeys = PmeOptions.kmsOptions :+ PmeOptions.OrcMasterKeys
+    if (policies.nonEmpty && ofSession(PmeOptions.Policy).isDefined && ofKeys.exists(ofSession(_).isDefined))
+      for (option <- ofKeys; found <- at(Level.Option, option) if !ofSession(option).contains(found.value))
+        throw PmeErrors.policyOtherKms(option.name, policies.head.describe)
+  }
+
   /**
    * The keys of columns: those of the policies, then those of the option.
    *
@@ -80,20 +97,22 @@ final class OptionValues(levels: Map[Level, Map[String, String]], val policies: 
    */
   def columnKeys: Option[ColumnKeys] = {
     val own = find(PmeOptions.ColumnKeys).map(found => ColumnKeys.parse(found.value))
-    own.foreach(keys => rules.foreach(_.check(keys)))
-    // The first is the session's.
-    for ((policy, above) <- policies.zipWithIndex; rule <- rules.take(above)) rule.check(policy.columnKeys)
+    own.foreach(keys => rules.foreach(_.check(keys.entries.map(_.masterKeyId), PmeOptions.ColumnKeys)))
+    // The first is the session's. Any key of the others can become that of a column, by a tag or an option.
+    for ((policy, above) <- policies.zipWithIndex; rule <- rules.take(above))
+      rule.check(policy.keys, PmeOptions.Policy)
     val named = policies.filter(policy => policy.bindsKeys && policy.defaults.uniformKey.isEmpty)
     if (named.isEmpty) own
     else Some(ColumnKeys(named.flatMap(_.columnKeys.entries) ++ own.toSeq.flatMap(_.entries)))
   }
 
-  /** Keys that a column may have by a tag of a catalog which a read does not see. */
+  /** Keys that a column may have by a tag of a catalog which a read does not see: those that each policy allows there. */
   def keysOfTags: Seq[String] =
     policies
-      .filter(policy => policy.bindsKeys && policy.catalogTag.isDefined)
-      .flatMap(_.tags.map(_.key))
-      .distinct
+      .filter(_.bindsKeys)
+      .map(policy => if (policy.asksCatalogs) policy.tags.map(_.key).distinct else Nil)
+      .reduceOption(_.intersect(_))
+      .getOrElse(Nil)
 
   /** The value of an option with listed values, or its default. */
   def choice(option: OptionSpec): String = text(option).fold(option.values.head)(checked(option, _))

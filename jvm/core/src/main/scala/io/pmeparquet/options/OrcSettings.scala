@@ -76,7 +76,7 @@ object OrcSettings {
         "Remove one of them."
       )
     OrcReadSettings(
-      keysOf(values).map(KeyBinding(None, _, unlistedOf(values), caseSensitive)),
+      keysOf(values).map(KeyBinding(None, _, unlistedOf(values), caseSensitive, values.keysOfTags)),
       values.choice(PmeOptions.PlaintextFiles) == "allow",
       masking,
       masks,
@@ -86,6 +86,7 @@ object OrcSettings {
 
   def forWrite(values: OptionValues, caseSensitive: Boolean): OrcWriteSettings = {
     refuseParquets(values)
+    values.requireKmsOfSession()
     val bits = values.text(PmeOptions.DataKeyBits).map(_ => values.choice(PmeOptions.DataKeyBits).toInt)
     if (bits.contains(192))
       throw PmeErrors.notInOrc(
@@ -156,14 +157,15 @@ object OrcSettings {
       )
   }
 
-  /** ORC encrypts by AES in counter mode, and has no key for a file as a whole. */
+  /** ORC encrypts by AES in counter mode, has no key for a file as a whole, and its footers are readable. */
   private def refusePolicies(values: OptionValues): Unit = values.policies.foreach { policy =>
     val lacks =
       if (policy.part == PolicyPart.SealsOnly) None
       else if (policy.bindsKeys && policy.defaults.uniformKey.isDefined) Some("uniformKey")
       else if (policy.defaults.algorithm != EncryptionAlgorithm.AesGcmCtrV1.name)
         Some(s"algorithm=${policy.defaults.algorithm}")
-      else None
+      else if (!policy.defaults.plaintextFooter) Some("plaintextFooter=false")
+      else policy.defaults.aadPrefix.map(prefix => s"aadPrefix=$prefix")
     lacks.foreach { what =>
       throw PmeErrors.notInOrc(
         PmeOptions.Policy.name,
@@ -171,6 +173,20 @@ object OrcSettings {
         "Use Parquet, or ask the owner of the policy."
       )
     }
+  }
+
+  /**
+   * A mask shows something of values that a policy protects.
+   *
+   * @param mask the value of `orc.mask`
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` beside a policy, except for the mask that shows NULL
+   */
+  def requireMask(values: OptionValues, mask: String): Unit = values.policies.headOption.foreach { policy =>
+    if (!mask.split(';').forall(_.takeWhile(_ != ':').trim == "nullify"))
+      throw PmeErrors.badMask(
+        mask,
+        s"${policy.describe} holds here, and only nullify shows nothing of a value"
+      )
   }
 
   private val ParquetsOwn = Seq(

@@ -298,38 +298,39 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions with P
     default = Some("600")
   )
 
-  val all: Seq[OptionSpec] = kmsOptions ++ auditOptions ++ snapshotOptions ++ orcOptions ++ policyOptions ++ Seq(
-    FooterKey,
-    ColumnKeys,
-    UniformKey,
-    Unlisted,
-    Algorithm,
-    PlaintextFooter,
-    DataKeyBits,
-    KekBits,
-    DoubleWrapping,
-    KeyMaterial,
-    KeyManagement,
-    AadPrefix,
-    CreateKeys,
-    StoreAadPrefix,
-    PlaintextFiles,
-    ClearLevels,
-    DeniedColumns,
-    MissingKeys,
-    DeniedFiles,
-    DeniedPredicates,
-    Reader,
-    Scan,
-    CryptoProvider,
-    TrustedTables,
-    DeltaPredicates,
-    DeltaProperties,
-    InstanceId,
-    InstanceUrl,
-    AccessToken,
-    CacheLifetime
-  )
+  val all: Seq[OptionSpec] =
+    kmsOptions ++ auditOptions ++ snapshotOptions ++ orcOptions ++ policyOptions ++ Seq(
+      FooterKey,
+      ColumnKeys,
+      UniformKey,
+      Unlisted,
+      Algorithm,
+      PlaintextFooter,
+      DataKeyBits,
+      KekBits,
+      DoubleWrapping,
+      KeyMaterial,
+      KeyManagement,
+      AadPrefix,
+      CreateKeys,
+      StoreAadPrefix,
+      PlaintextFiles,
+      ClearLevels,
+      DeniedColumns,
+      MissingKeys,
+      DeniedFiles,
+      DeniedPredicates,
+      Reader,
+      Scan,
+      CryptoProvider,
+      TrustedTables,
+      DeltaPredicates,
+      DeltaProperties,
+      InstanceId,
+      InstanceUrl,
+      AccessToken,
+      CacheLifetime
+    )
 
   /** What only Spark's source does, and parquet-java does not with keys of this format. */
   private[pmeparquet] val ofSparkOnly: Seq[OptionSpec] =

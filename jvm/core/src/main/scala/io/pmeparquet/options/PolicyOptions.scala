@@ -24,14 +24,16 @@ private[options] trait PolicyOptions {
   val MinPolicy = OptionSpec(
     "minPolicy",
     Both,
-    "Session setting only: the oldest policy that is accepted, as `<name>:<number>`. Policies with another name are refused.",
+    "Session setting only: the oldest policy that is accepted, as `<name>:<number>`. The session's policy must have this " +
+      "name.",
     OptionSpec.NoEffect
   )
   val PolicyAddresses = OptionSpec(
     "policyAddresses",
     Both,
     "Session setting only: addresses that policies may be read from, separated by commas: `https://HOST/PATH/` allows all " +
-      "below it. They must be signed (`policyKey`).",
+      "below it. It counts for file systems, too, except local ones and `fs.defaultFS`. Policies there must be signed " +
+      "(`policyKey`).",
     "The driver calls these addresses."
   )
 

@@ -1,6 +1,5 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.policy.{Policy, PolicyPart, PolicyReaders}
 import io.pmeparquet.PmeErrors
 
@@ -21,7 +20,8 @@ private[options] final class PolicyRules(policy: Policy) {
 
   private def ofSeals: Map[OptionSpec, Rule] = Seq(
     readers.verifyKey.map(key => PmeOptions.VerifyKey -> Exactly(key)),
-    readers.snapshot.map(_ => PmeOptions.Snapshot -> Required)
+    // A key that nothing need be signed by would require nothing.
+    readers.snapshot.orElse(readers.verifyKey).map(_ => PmeOptions.Snapshot -> Required)
   ).flatten.toMap
 
   private def ofFiles: Map[OptionSpec, Rule] = Map[OptionSpec, Rule](
@@ -56,7 +56,7 @@ private[options] final class PolicyRules(policy: Policy) {
       )
   }
 
-  private def valueOf(option: OptionSpec): Option[String] = rules.get(option).flatMap(_.value)
+  def valueOf(option: OptionSpec): Option[String] = rules.get(option).flatMap(_.value)
 
   private def accepts(option: OptionSpec, value: String): Boolean =
     rules.get(option).forall(_.accepts(value))
@@ -64,10 +64,13 @@ private[options] final class PolicyRules(policy: Policy) {
   private def refusal(option: OptionSpec, value: String) =
     PmeErrors.policyBinds(option.name, s"'$value'", policy.describe, rules(option).required(option))
 
-  /** @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if keys of columns are not among those of the policy */
-  def check(own: ColumnKeys): Unit = if (policy.bindsKeys)
-    own.entries.map(_.masterKeyId).find(!policy.keys.contains(_)).foreach { key =>
-      throw PmeErrors.policyOtherKey(ColumnKeys.OptionName, key, policy.describe, policy.keys)
+  /**
+   * @param by the option that names the keys
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if keys are not among those of the policy
+   */
+  def check(keys: Seq[String], by: OptionSpec): Unit = if (policy.bindsKeys)
+    keys.find(!policy.keys.contains(_)).foreach { key =>
+      throw PmeErrors.policyOtherKey(by.name, key, policy.describe, policy.keys)
     }
 }
 

@@ -17,6 +17,7 @@ import io.pmeparquet.keys.KmsUse
 object Settings {
   def forWrite(values: OptionValues, use: KmsUse, caseSensitive: Boolean): WriteSettings = {
     checkEvery(values)
+    values.requireKmsOfSession()
     val keys = writeKeys(values)
     val direct = values.choice(PmeOptions.KeyManagement) == "direct"
     val external = values.choice(PmeOptions.KeyMaterial) == "external"

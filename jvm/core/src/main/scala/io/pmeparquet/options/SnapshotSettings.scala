@@ -105,12 +105,11 @@ object SnapshotSettings {
   /** @throws io.pmeparquet.PmeException `PME_BAD_OPTION` for a value that is not valid, or contradicts another */
   def of(values: OptionValues): SnapshotSettings = {
     val choice = SnapshotChoice.parse(textOf(values)) match {
-      // `update` is about writes. It takes back nothing that the session requires of reads.
+      // `update` is about writes. It takes back nothing that the session or a policy requires of reads.
       case SnapshotChoice.Auto if sealsAfterWrite(values) =>
-        values
-          .textOfSession(PmeOptions.Snapshot)
+        (values.ofPolicies(PmeOptions.Snapshot) ++ values.textOfSession(PmeOptions.Snapshot))
           .map(SnapshotChoice.parse)
-          .filter(_ == SnapshotChoice.Required)
+          .find(_ == SnapshotChoice.Required)
           .getOrElse(SnapshotChoice.Auto)
       case other => other
     }

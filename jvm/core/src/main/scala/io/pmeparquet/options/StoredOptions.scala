@@ -48,9 +48,9 @@ final class StoredOptions(table: Option[String], session: OptionValues, hadoop: 
   ): Unit = {
     for (option <- firstOf(StoredOptions.OfColumns, options, own)) {
       val left = Settings.columnPolicy(all, caseSensitive)
-      if (
-        Settings.columnPolicy(own, caseSensitive).exists(asked => !left.exists(StoredOptions.keeps(asked, _)))
-      )
+      val isBound = own.ofRead.policies.exists(_.bindsKeys)
+      def keeps(asked: ColumnPolicy) = left.exists(StoredOptions.keeps(asked, _, isBound))
+      if (Settings.columnPolicy(own, caseSensitive).exists(!keeps(_)))
         throw refusal(option)
     }
     for (option <- firstOf(Seq(PmeOptions.AadPrefix), options, own))
@@ -122,17 +122,22 @@ object StoredOptions {
   private val OfColumns =
     Seq(PmeOptions.FooterKey, PmeOptions.ColumnKeys, PmeOptions.UniformKey, PmeOptions.Unlisted)
 
-  /** Whether the second requires everything that the first requires. */
-  private def keeps(asked: ColumnPolicy, left: ColumnPolicy): Boolean = (asked, left) match {
-    // The first accepts any footer key, so a certain one requires no less.
-    case (KeyBinding(None, _, _, _, _), binding: KeyBinding) if binding.copy(footerKey = None) == asked =>
-      true
-    // Beside a policy, options may name more columns. It refuses what is weaker.
-    case (asked: KeyBinding, binding: KeyBinding) if asked.keys.entries.forall(_.isOfPolicy) =>
-      asked.footerKey == binding.footerKey && asked.unlisted == binding.unlisted && asked.ofTags == binding.ofTags &&
-      asked.keys.entries == binding.keys.entries.filter(_.isOfPolicy)
-    case _ => asked == left
-  }
+  /**
+   * Whether the second requires everything that the first requires.
+   *
+   * @param isBound whether a policy binds keys
+   */
+  private def keeps(asked: ColumnPolicy, left: ColumnPolicy, isBound: Boolean): Boolean =
+    (asked, left) match {
+      // The first accepts any footer key, so a certain one requires no less.
+      case (KeyBinding(None, _, _, _, _), binding: KeyBinding) if binding.copy(footerKey = None) == asked =>
+        true
+      // Beside a policy, options may name more columns. It refuses what is weaker.
+      case (asked: KeyBinding, binding: KeyBinding) if isBound && asked.keys.entries.forall(_.isOfPolicy) =>
+        asked.footerKey == binding.footerKey && asked.unlisted == binding.unlisted && asked.ofTags == binding.ofTags &&
+        asked.keys.entries == binding.keys.entries.filter(_.isOfPolicy)
+      case _ => asked == left
+    }
 
   /** Option names of classes in Hadoop and Parquet. */
   private val OfClass = """.*[._-](class|classes|impl|provider|providers|factory)([._-].*)?""".r.pattern

@@ -14,6 +14,7 @@ import io.pmeparquet.PmeErrors
  *   properties of their table; none if it does not count
  * @param where it comes from, for messages
  * @param part what of it holds
+ * @param hasTagSource whether a class of the session's also gives columns tags
  */
 final case class Policy(
     name: String,
@@ -23,8 +24,12 @@ final case class Policy(
     readers: PolicyReaders,
     catalogTag: Option[String],
     where: String,
-    part: PolicyPart = PolicyPart.Whole
+    part: PolicyPart = PolicyPart.Whole,
+    hasTagSource: Boolean = false
 ) {
+
+  /** Whether catalogs give columns tags, which only somebody sees who knows the table. */
+  def asksCatalogs: Boolean = catalogTag.isDefined || hasTagSource
 
   /** For messages. */
   def describe: String = s"policy '$name' $number ($where)"

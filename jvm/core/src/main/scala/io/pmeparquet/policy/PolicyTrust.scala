@@ -13,9 +13,12 @@ import io.pmeparquet.keys.PublicKeys
 /** The oldest policy that a session accepts: the value of `minPolicy`. */
 final case class MinimumPolicy(name: String, number: Long) {
 
-  /** @throws io.pmeparquet.PmeException `PME_BAD_OPTION` */
-  def require(policy: Policy): Unit =
-    if (policy.name != name || policy.number < number)
+  /**
+   * @param isSessions whether it is the session's policy, which must be this one; others must only be no older one
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION`
+   */
+  def require(policy: Policy, isSessions: Boolean): Unit =
+    if (if (policy.name == name) policy.number < number else isSessions)
       throw PmeErrors.policyRefused(
         policy.describe,
         s"minPolicy of this session is $name:$number",

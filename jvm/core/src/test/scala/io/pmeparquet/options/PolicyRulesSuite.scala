@@ -24,7 +24,13 @@ class PolicyRulesSuite extends FunSuite {
     new OptionValues(Map(level -> options.map { case (name, value) => name.toLowerCase -> value }), policies)
 
   private def write(options: Map[String, String], policies: Policy*) =
-    Settings.forWrite(values(options, policies), KmsUse(Use, None, KeyAudit.off(KeyPurpose.Read)), caseSensitive = false).files
+    Settings
+      .forWrite(
+        values(options, policies),
+        KmsUse(Use, None, KeyAudit.off(KeyPurpose.Read)),
+        caseSensitive = false
+      )
+      .files
 
   private def leaf(path: String*) = LeafColumn(path, path)
   private val columns = Seq(leaf("SSN"), leaf("address", "street"), leaf("id"))
@@ -49,7 +55,8 @@ class PolicyRulesSuite extends FunSuite {
 
   test("letters of a column do not count, also in a session where they do") {
     val all = values(Map.empty, Seq(policy))
-    val files = Settings.forWrite(all, KmsUse(Use, None, KeyAudit.off(KeyPurpose.Read)), caseSensitive = true).files
+    val files =
+      Settings.forWrite(all, KmsUse(Use, None, KeyAudit.off(KeyPurpose.Read)), caseSensitive = true).files
     assertEquals(plan(files).head, ColumnKey("pii"))
     assert(files.of(columns).masterKeys.contains("pii"))
     refused("'*_ssn'")(files.of(columns).checkPartitions(Seq("MY_SSN")))
@@ -231,6 +238,79 @@ class PolicyRulesSuite extends FunSuite {
       refused("snapshot=require")(snapshot(Map("snapshot" -> value)))
     )
     refused("verifyKey=file:/k.pem")(snapshot(Map("verifyKey" -> "file:/mine.pem")))
+  }
+
+  test("a key that verifies seals requires one, and a session's update takes back nothing") {
+    val keyed = Policies.of(json(readers = "\"verifyKey\": \"file:/k.pem\""))
+    def snapshot(policy: Policy, value: String, level: Level = Level.Option) =
+      SnapshotSettings.of(values(Map("snapshot" -> value), Seq(policy), level)).choice
+    Seq("auto", "off").foreach(value => refused("snapshot=require")(snapshot(keyed, value)))
+    val sealing = Policies.of(json(readers = "\"snapshot\": \"require\""))
+    for (policy <- Seq(keyed, sealing); level <- Level.all)
+      assertEquals(snapshot(policy, "update", level), SnapshotChoice.Required: SnapshotChoice)
+  }
+
+  test("a second policy has keys of the first only, and widens nothing that reads accept") {
+    def policyWith(tags: String, catalogTag: String, name: String) =
+      Policies.of(json(tags = tags, name = name).replace("\"tags\"", s"$catalogTag \"tags\""))
+    val byCatalog = "\"catalogTag\": \"pme.tag\","
+    val both = s"""$pii, {"tag": "pay", "key": "pay"}"""
+    val mine = policyWith("""{"tag": "mine", "key": "mine"}""", byCatalog, "mine")
+    refused("policy", "'mine'", "company")(bound(Map.empty, policy, mine))
+    def ofTags(policies: Policy*) = values(Map.empty, policies).keysOfTags
+    val (first, second) = (policyWith(both, byCatalog, "company"), policyWith(pii, byCatalog, "team"))
+    assertEquals(ofTags(first), Seq("pii", "pay"))
+    assertEquals(ofTags(first, second), Seq("pii"))
+    assertEquals(ofTags(policyWith(both, "", "company"), second), Nil)
+    // A class of the session's gives tags for all policies.
+    assertEquals(ofTags(policyWith(both, "", "company").copy(hasTagSource = true)), Seq("pii", "pay"))
+  }
+
+  test(
+    "a write names no other KMS than a session with a policy, for keys of the same names would be others"
+  ) {
+    def use(session: Map[String, String], option: (String, String)) = {
+      val levels = Map[Level, Map[String, String]](Level.SessionConf -> session, Level.Option -> Map(option))
+      val values = new OptionValues(levels, Seq(policy))
+      Settings.forWrite(values, KmsUse(Use, None, KeyAudit.off(KeyPurpose.Read)), caseSensitive = false)
+      ()
+    }
+    val session = Map("policy" -> "p.json", "kms" -> "vault")
+    refused("kms", "another value", "company")(use(session, "kms" -> "static"))
+    refused("kms.vault.url", "company")(use(session, "kms.vault.url" -> "https://mine"))
+    refused("orcMasterKeys")(use(session, "orcmasterkeys" -> "pii: mine"))
+    use(session, "kms" -> "vault")
+    use(session - "kms", "kms" -> "static")
+    use(session - "policy", "kms" -> "static")
+  }
+
+  private val forOrc =
+    """"footerKey": "footer", "unlistedColumns": "plaintext", "algorithm": "AES_GCM_CTR_V1", "plaintextFooter": true"""
+
+  test("ORC keeps only policies that allow what ORC has") {
+    def write(defaults: String) =
+      OrcSettings.forWrite(
+        values(Map.empty, Seq(Policies.of(json(defaults = defaults)))),
+        caseSensitive = false
+      )
+    write(forOrc)
+    refused("plaintextFooter=false")(write(forOrc.replace(", \"plaintextFooter\": true", "")))
+    refused("aadPrefix=a")(write(s"""$forOrc, "aadPrefix": "a""""))
+  }
+
+  test("beside a policy, masks in ORC show NULL only") {
+    val bound = values(Map.empty, Seq(policy))
+    Seq("nullify:ssn", "nullify:ssn;nullify:id").foreach(OrcSettings.requireMask(bound, _))
+    Seq("sha256:ssn", "nullify:id;redact,x:ssn", "sha256").foreach { mask =>
+      refused("orc.mask", "company")(OrcSettings.requireMask(bound, mask))
+    }
+    OrcSettings.requireMask(values(Map.empty, Nil), "sha256:ssn")
+  }
+
+  test("ORC's reads accept keys of tags that a catalog gives, as Parquet's do") {
+    val tagged = Policies.of(json(defaults = forOrc)).copy(hasTagSource = true)
+    val binding = OrcSettings.forRead(values(Map.empty, Seq(tagged)), caseSensitive = false).columns.get
+    assertEquals(binding.of(columns).last.accepted, Seq(ColumnProtection.Plaintext, ColumnKey("pii")))
   }
 
   test("who reads files to bring them to a policy need not find its keys there") {

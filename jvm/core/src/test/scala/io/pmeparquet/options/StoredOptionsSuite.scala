@@ -3,6 +3,7 @@ package io.pmeparquet.options
 import munit.FunSuite
 
 import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.policy.{Policies, Policy}
 
 class StoredOptionsSuite extends FunSuite {
   private val Table = "spark_catalog.default.t"
@@ -107,5 +108,23 @@ class StoredOptionsSuite extends FunSuite {
     val plain = Map("parquet.encryption.complete.columns" -> "false")
     assert(refused(plain, Map("unlistedColumns" -> "footerKey")).isDefined)
     assert(refused(Map("algorithm" -> "AES_GCM_CTR_V1"), Map("algorithm" -> "AES_GCM_V1")).isDefined)
+  }
+
+  test(
+    "a read's template of a footer key is kept by a table that names columns, too, only under a policy of it"
+  ) {
+    def check(policies: Policy*): Unit = {
+      val asked = Map("footerkey" -> "t-{tenant}")
+      val stored = Map("columnKeys" -> "t-{tenant}: ssn")
+      def values(options: Map[String, String]) = new OptionValues(Map(Level.Option -> options), policies)
+      val all = values(asked + ("columnkeys" -> stored("columnKeys")))
+      new StoredOptions(Some(Table), values(asked), _ => None)
+        .checkPolicy(stored, values(asked), all, caseSensitive = false)
+    }
+    intercept[PmeException](check())
+    val defaults = "\"footerKey\": \"t-{tenant}\", \"unlistedColumns\": \"footerKey\""
+    val bound = Policies.of(Policies.json(tags = "", defaults = defaults))
+    check(bound)
+    intercept[PmeException](check(Policies.of(Policies.json(tags = "", readers = "\"columns\": \"any\""))))
   }
 }

@@ -110,9 +110,12 @@ class PolicyTrustSuite extends FunSuite {
 
   test("a session may require a policy by its name and least number") {
     val minimum = MinimumPolicy.parse("company:2")
-    minimum.require(of(json(number = 2)))
-    refused("company:2")(minimum.require(of(json(number = 1))))
-    refused("company:2")(minimum.require(of(json(name = "other", number = 7))))
+    minimum.require(of(json(number = 2)), isSessions = true)
+    refused("company:2")(minimum.require(of(json(number = 1)), isSessions = true))
+    refused("company:2")(minimum.require(of(json(name = "other", number = 7)), isSessions = true))
+    // A second policy has another name, and must be no older one either.
+    minimum.require(of(json(name = "other", number = 1)), isSessions = false)
+    refused("company:2")(minimum.require(of(json(number = 1)), isSessions = false))
     Seq("2", "company", "company:", ":2", "company:x").foreach(text => refused()(MinimumPolicy.parse(text)))
   }
 }

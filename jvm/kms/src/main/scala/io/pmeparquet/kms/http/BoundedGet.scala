@@ -11,9 +11,10 @@ import scala.util.control.NonFatal
 private[pmeparquet] object BoundedGet {
   private val TimeoutMillis = 10000L
   private val Found = 200
+  private val Missing = 404
 
-  /** @return the bytes, or why there are none, as a clause */
-  def bytes(address: String, maxBytes: Int): Either[String, Array[Byte]] = {
+  /** @return the bytes, none if the server says that there are none, or why it is not known, as a clause */
+  def found(address: String, maxBytes: Int): Either[String, Option[Array[Byte]]] = {
     val client = HttpClient
       .newBuilder()
       .version(HttpClient.Version.HTTP_1_1)
@@ -27,10 +28,11 @@ private[pmeparquet] object BoundedGet {
       val answer =
         try exchange.get(TimeoutMillis, TimeUnit.MILLISECONDS)
         finally exchange.cancel(true)
-      if (answer.statusCode != Found) Left(s"the server answered with status ${answer.statusCode}")
+      if (answer.statusCode == Missing) Right(None)
+      else if (answer.statusCode != Found) Left(s"the server answered with status ${answer.statusCode}")
       else if (answer.body.isEmpty || answer.body.length > maxBytes)
         Left(s"it is empty or has more than $maxBytes bytes")
-      else Right(answer.body)
+      else Right(Some(answer.body))
     } catch {
       case interrupted: InterruptedException =>
         Thread.currentThread().interrupt()

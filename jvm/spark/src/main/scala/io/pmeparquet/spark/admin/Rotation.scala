@@ -85,8 +85,8 @@ private final class RotationJob(
 
   private val conf: Configuration = SparkAccess.hadoopConf(session, options)
   private val resolved = ResolvedOptions.ofFrame(session, options)
-  if (settings.masterKeys.isDefined)
-    resolved.requireNoPolicy("rotation", "new master keys, which a policy names,")
+  if (settings.masterKeys.isDefined || settings.newKms.isDefined)
+    resolved.requireNoPolicy("rotation", "new master keys or another KMS, which change what a policy names,")
   private val before = resolved.openKms(KeyPurpose.Rotate)
   private val after = settings.newKms.map(ResolvedOptions.ofFrame(session, _).openKms(KeyPurpose.Rotate))
   DriverRoute.warnWhereReadable(session)

@@ -42,6 +42,9 @@ private[spark] final class OrcResolver(options: ResolvedOptions, property: Optio
   /** @throws io.pmeparquet.PmeException if options of a write of Spark's own `orc` promise what it does not do */
   def refuseForSparks(): Unit = OrcSettings.refuseForSparks(values)
 
+  /** @throws io.pmeparquet.PmeException if a mask (`orc.mask`) shows what a policy protects */
+  def requireMask(mask: String): Unit = OrcSettings.requireMask(values, mask)
+
   /**
    * The keys of a write.
    *

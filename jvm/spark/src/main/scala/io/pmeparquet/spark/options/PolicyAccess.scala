@@ -1,15 +1,15 @@
 package io.pmeparquet.spark.options
 
-import java.io.IOException
+import java.io.{FileNotFoundException, IOException}
 import java.net.{URI, URISyntaxException}
 import java.nio.file.Files
 import java.security.PublicKey
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
-import org.apache.hadoop.security.UserGroupInformation
+import org.apache.hadoop.fs.{FileSystem, Path}
 
 import io.pmeparquet.{PmeErrors, PmeException, RecentValues, Secret, Sha256}
+import io.pmeparquet.kms.client.ConfigurationDigest
 import io.pmeparquet.kms.http.{BoundedGet, ServerAddress, UrlPath}
 import io.pmeparquet.options.{OptionSpec, PmeOptions}
 import io.pmeparquet.policy._
@@ -39,45 +39,57 @@ private[options] final class PolicyAccess(
 
   /**
    * @param location a path or address
+   * @param isSessions whether the session names it
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the policy cannot be read or is not trusted
    */
-  def policy(location: String): Policy = {
+  def policy(location: String, isSessions: Boolean): Policy = {
     val fetched = if (isAddress(location)) ofAddress(location) else ofPath(location)
-    key match {
-      case Some(public) if !fetched.signature.exists(PolicySignature.verifies(public, fetched.bytes, _)) =>
-        val why =
-          if (fetched.signature.isEmpty) s"it has no signature beside it (${PolicySignature.Suffix})"
-          else "policyKey does not verify its signature"
-        throw PmeErrors.policyRefused(
-          fetched.where,
-          why,
-          "Ask the owner of the policy to sign it, and find out who changed it."
-        )
-      case None if !fetched.isOwned => throw unsigned(fetched.where)
-      case _ => ()
-    }
     val digest = Sha256.hex(Sha256.ofBytes(fetched.bytes))
     val made = parsed.get((fetched.where, digest))(PolicyJson.parse(fetched.bytes, fetched.where))
-    minimum.foreach(_.require(made))
+    minimum.foreach(_.require(made, isSessions))
     SeenPolicies.ofProcess.note(made, key, digest)
     made
   }
 
+  /** With the signature that the session requires. */
+  private def trusted(where: String, bytes: Array[Byte], signature: => Option[Array[Byte]]): Fetched = {
+    for (public <- key) {
+      val found = signature
+      if (!found.exists(PolicySignature.verifies(public, bytes, _)))
+        throw PmeErrors.policyRefused(
+          where,
+          if (found.isEmpty) s"it has no signature beside it (${PolicySignature.Suffix})"
+          else "policyKey does not verify its signature",
+          "Ask the owner of the policy to sign it, and find out who changed it."
+        )
+    }
+    Fetched(where, bytes)
+  }
+
   private def ofPath(location: String): Fetched = {
-    val path =
-      try {
-        val named = new Path(location)
-        named.getFileSystem(conf).makeQualified(named)
-      } catch {
+    def checked[A](step: => A): A =
+      try step
+      catch {
         case bad @ (_: IllegalArgumentException | _: IOException) =>
           throw PmeErrors.policyUnreadable(location, s"it is no path (${bad.getClass.getSimpleName})", bad)
       }
-    if (path.toUri.getScheme == "file") local(path)
-    else
+    val named = checked(new Path(location))
+    val (own, default) = (named.toUri, FileSystem.getDefaultUri(conf))
+    // No file system is opened, with the credentials of the session, for a policy that is not trusted anyway.
+    if (Option(own.getScheme).getOrElse(default.getScheme) == "file")
+      local(checked(named.getFileSystem(conf).makeQualified(named)))
+    else {
+      if (key.isEmpty) throw unsigned(named.toString)
+      val isDefault = own.getScheme == null ||
+        (own.getScheme == default.getScheme && Option(own.getAuthority).forall(_ == default.getAuthority))
+      if (!isDefault) requireAllowed(named.toString)
+      val path = checked(named.getFileSystem(conf).makeQualified(named))
       remote(path.toString)(
-        ofFileSystem(path, PolicyJson.MaxBytes),
-        mayBeMissing(ofFileSystem(path.suffix(PolicySignature.Suffix), PolicySignature.MaxBytes))
+        ofFileSystem(path, PolicyJson.MaxBytes)
+          .getOrElse(throw PmeErrors.policyUnreadable(path.toString, "there is no such file")),
+        ofFileSystem(path.suffix(PolicySignature.Suffix), PolicySignature.MaxBytes)
       )
+    }
   }
 
   /** Read each time: a check of its owner is worth as long as nobody else can change the file, and so without end. */
@@ -89,20 +101,31 @@ private[options] final class PolicyAccess(
     def read(of: java.nio.file.Path, most: Int) = limited(of.toString, most)(Files.newInputStream(of))
     val bytes = read(file, PolicyJson.MaxBytes)
     val beside = file.resolveSibling(s"${file.getFileName}${PolicySignature.Suffix}")
-    val signature =
-      if (key.isEmpty || !Files.exists(beside)) None else Some(read(beside, PolicySignature.MaxBytes))
-    Fetched(path.toString, bytes, signature, isOwned = key.isEmpty)
+    trusted(
+      path.toString,
+      bytes,
+      if (Files.exists(beside)) Some(read(beside, PolicySignature.MaxBytes)) else None
+    )
   }
 
-  private def ofFileSystem(path: Path, most: Int): Array[Byte] =
-    limited(path.toString, most)(path.getFileSystem(conf).open(path))
-
-  private def mayBeMissing(read: => Array[Byte]): Option[Array[Byte]] =
-    try Some(read)
-    catch { case _: PmeException => None }
+  /** None only if there is no such file. */
+  private def ofFileSystem(path: Path, most: Int): Option[Array[Byte]] =
+    try Some(limited(path.toString, most)(path.getFileSystem(conf).open(path)))
+    catch { case failed: PmeException if failed.getCause.isInstanceOf[FileNotFoundException] => None }
 
   private def ofAddress(text: String): Fetched = {
     val address = plain(text)
+    requireAllowed(address)
+    def get(from: String, most: Int) =
+      BoundedGet.found(from, most).fold(why => throw PmeErrors.policyUnreadable(from, why), identity)
+    remote(address)(
+      get(address, PolicyJson.MaxBytes)
+        .getOrElse(throw PmeErrors.policyUnreadable(address, "the server answered with status 404")),
+      get(address + PolicySignature.Suffix, PolicySignature.MaxBytes)
+    )
+  }
+
+  private def requireAllowed(address: String): Unit = {
     val allowed =
       setting(PmeOptions.PolicyAddresses).toSeq.flatMap(_.split(',')).map(_.trim).filter(_.nonEmpty)
     if (!allowed.exists(one => one == address || (one.endsWith("/") && address.startsWith(one))))
@@ -111,13 +134,6 @@ private[options] final class PolicyAccess(
         "the session does not allow this address",
         s"Set ${FormatName.SessionPrefix}${PmeOptions.PolicyAddresses.name} in the session."
       )
-    if (key.isEmpty) throw unsigned(address)
-    def get(from: String, most: Int) =
-      BoundedGet.bytes(from, most).fold(why => throw PmeErrors.policyUnreadable(from, why), identity)
-    remote(address)(
-      get(address, PolicyJson.MaxBytes),
-      mayBeMissing(get(address + PolicySignature.Suffix, PolicySignature.MaxBytes))
-    )
   }
 
   /** An address without user, query, and parts that lead elsewhere than they seem to. */
@@ -135,11 +151,11 @@ private[options] final class PolicyAccess(
     uri.toString
   }
 
-  /** What other machines keep is asked for again after a while. A policy and its signature are kept together. */
+  /** What other machines keep is asked for again after a while. Only who would get the same gets what is kept. */
   private def remote(where: String)(bytes: => Array[Byte], signature: => Option[Array[Byte]]): Fetched = {
-    if (key.isEmpty) throw unsigned(where)
-    val user = UserGroupInformation.getCurrentUser.getUserName
-    recent.get((where, user))(Fetched(where, bytes, signature, isOwned = false))
+    val public = key.getOrElse(throw unsigned(where))
+    val asker = Seq(where, ConfigurationDigest.of(conf), Sha256.hex(Sha256.ofBytes(public.getEncoded)))
+    recent.get(asker)(trusted(where, bytes, signature))
   }
 
   private def unsigned(where: String) = PmeErrors.policyRefused(
@@ -151,17 +167,12 @@ private[options] final class PolicyAccess(
 
 private object PolicyAccess {
 
-  /** @param isOwned whether only its owner can change it */
-  private final case class Fetched(
-      where: String,
-      bytes: Array[Byte],
-      signature: Option[Array[Byte]],
-      isOwned: Boolean
-  )
+  /** A trusted policy: only its owner can change it, or the session's key has signed it. */
+  private final case class Fetched(where: String, bytes: Array[Byte])
 
   private val LifetimeMillis = 10000L
   private val MaxKept = 64
-  private val recent = new RecentValues[(String, String), Fetched](MaxKept, LifetimeMillis)
+  private val recent = new RecentValues[Seq[String], Fetched](MaxKept, LifetimeMillis)
   private val parsed = new RecentValues[(String, String), Policy](MaxKept, Long.MaxValue)
 
   private def isAddress(location: String) = location.trim.matches("(?i)https?:.*")

@@ -27,12 +27,15 @@ private[options] final class PolicyResolver(
 ) {
 
   /** The class that the session names for tags. */
-  def tagSource: Option[String] = ofSession.get(PmeOptions.TagSource.name.toLowerCase(Locale.ROOT))
+  private def tagSource: Option[String] = ofSession.get(PmeOptions.TagSource.name.toLowerCase(Locale.ROOT))
 
-  /** @param locations the session's first */
-  def policies(locations: Seq[String]): Seq[Policy] = {
-    val access = new PolicyAccess(conf, ofSession, secret)
-    val found = locations.map(access.policy).map(tagged)
+  /** @param named the place that this read or write names */
+  def policies(named: Option[String]): Seq[Policy] = {
+    val own = ofSession.get(PmeOptions.Policy.name).map(_.trim)
+    lazy val access = new PolicyAccess(conf, ofSession, secret)
+    val found = (own ++ named.map(_.trim)).toSeq.distinct.map { one =>
+      tagged(access.policy(one, isSessions = own.contains(one)))
+    }
     if (found.map(_.name).distinct.size < found.size)
       throw PmeErrors.contradiction(
         PmeOptions.Policy.name,
@@ -52,6 +55,6 @@ private[options] final class PolicyResolver(
       named <- table.toSeq
       tag <- TableTags.ofSource(source.trim, named)
     } yield tag
-    policy.tagged((ofSpark ++ ofOthers).distinct)
+    policy.tagged((ofSpark ++ ofOthers).distinct).copy(hasTagSource = tagSource.isDefined)
   }
 }

@@ -104,25 +104,32 @@ private[pmeparquet] final class ResolvedOptions private (
    */
   lazy val values: OptionValues = {
     checkNames()
-    checkStored()
     over(spelled, policies)
   }
 
-  private def checkStored(): Unit =
-    if (stored.nonEmpty) rules(new OptionValues(below)).check(stored)
-
-  /** The policy of the session, and that of this read or write. They are read once, so that nothing mixes two versions. */
+  /**
+   * The policy of the session, and that of this read or write. They are read once, so that nothing mixes two versions. This
+   * fails if the origin may not set an option: a stored definition must name no policy, which would be looked for.
+   */
   lazy val policies: Seq[Policy] = {
-    // Before anything is read from where a definition says.
-    checkStored()
-    val locations = (below(Level.SessionConf).get(PmeOptions.Policy.name) ++
-      sources.ours(spelled).get(PmeOptions.Policy.name)).map(_.trim).toSeq.distinct
-    val found = if (locations.isEmpty) Nil else resolver.policies(locations)
+    if (stored.nonEmpty) rules(new OptionValues(below)).check(stored)
+    val found = resolver.policies(sources.ours(spelled).get(PmeOptions.Policy.name))
     if (isSource) found.map(_.forSources) else found
   }
 
-  private def resolver =
-    new PolicyResolver(session, below(Level.SessionConf), conf, secret(_, _), table, schema)
+  private def resolver = {
+    // What an option adds to the configuration says nothing of policies.
+    lazy val conf = SparkAccess.hadoopConf(session, Map.empty)
+    lazy val ofSession = new ProcessSecrets(conf, settingOf)
+    new PolicyResolver(
+      session,
+      below(Level.SessionConf),
+      conf,
+      (option, text) => ofSession.resolve(option, SecretReference.parse(option, text)),
+      table,
+      schema
+    )
+  }
 
   /** The values that the user or the session gives. */
   lazy val own: OptionValues = withoutHadoop(others)
@@ -158,8 +165,7 @@ private[pmeparquet] final class ResolvedOptions private (
   }
 
   /** Whether catalogs give columns tags, which only somebody sees who knows the table. */
-  def asksCatalogs: Boolean =
-    policies.exists(_.catalogTag.isDefined) || (policies.nonEmpty && resolver.tagSource.isDefined)
+  def asksCatalogs: Boolean = policies.exists(_.asksCatalogs)
 
   /**
    * For an operation that would leave files with less than the policy requires.
@@ -175,7 +181,19 @@ private[pmeparquet] final class ResolvedOptions private (
     )
   }
 
-  /** The same for a write of these columns, whose metadata may have tags of a policy. */
+  /**
+   * For a stream: it writes to a path, also where it was started for a table.
+   *
+   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if catalogs have tags, which it would not know
+   */
+  def requireTagsOfStream(where: String): Unit = if (table.isEmpty && asksCatalogs)
+    requireNoPolicy(where, "a stream, which does not know the tags that a catalog gives its table,")
+
+  /** The same where a write begins, which may be a batch of a stream: the policy may have changed since the stream began. */
+  def requireTagsOfBatch(where: String): Unit =
+    if (StreamBatch.query(session).isDefined) requireTagsOfStream(where)
+
+  /** These options for a write of these columns, whose metadata may have tags of a policy. */
   def writing(schema: StructType): ResolvedOptions =
     new ResolvedOptions(session, origin, spelled, operation, isSource, Some(schema))
 

@@ -13,7 +13,10 @@ import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnKeys, ColumnPattern, LeafColumn, NamePattern}
 import io.pmeparquet.policy.TagSource
 
-/** The tags that catalogs give columns. They add to those of a policy's patterns, and take none away. ''Driver only.'' */
+/**
+ * The tags that catalogs give columns. They add to those of a policy's patterns, and take none away. What seems meant as a
+ * tag and is none is an error: without it a column would have the key of others. ''Driver only.''
+ */
 private[options] object TableTags {
   type Tags = Seq[(ColumnPattern, String)]
 
@@ -29,8 +32,10 @@ private[options] object TableTags {
       val found = session.sessionState.catalog.getTableMetadata(TableIdentifier(named, Some(database)))
       val ofProperties = found.properties.toSeq.sortBy(_._1).collect {
         case (property, tags) if property.startsWith(s"$name.") =>
-          val column = ColumnKeys.parsePattern(property.stripPrefix(s"$name."), s"property $property")
-          split(tags).map(column -> _)
+          val where = s"property $property"
+          val column = ColumnKeys.parsePattern(property.stripPrefix(s"$name."), where)
+          split(tags, where).map(column -> _)
+        case (property, _) if mentions(property, name) => throw noTag(s"property $property")
       }
       ofSchema(found.schema, name) ++ ofProperties.flatten
     case _ => Nil
@@ -50,26 +55,40 @@ private[options] object TableTags {
   }
 
   private def tagsOf(field: StructField, name: String): Seq[String] = {
+    val (metadata, comment) =
+      (s"the metadata of column '${field.name}'", s"the comment of column '${field.name}'")
     val own =
       if (!field.metadata.contains(name)) Nil
       else
-        try split(field.metadata.getString(name))
-        catch {
-          case _: ClassCastException =>
-            throw PmeErrors.badOption(
-              s"metadata '$name' of column '${field.name}'",
-              "…",
-              "tags as text, separated by commas"
-            )
-        }
+        try split(Option(field.metadata.getString(name)).getOrElse(""), metadata)
+        catch { case _: ClassCastException => throw noTag(metadata) }
+    val others = new MetadataBuilder().withMetadata(field.metadata).remove(name).remove("comment").build()
+    if (mentions(others.json, name)) throw noTag(metadata)
     val word = s"(?<!\\S)${Pattern.quote(name)}=(\\S+)".r
-    own ++ field.getComment().toSeq.flatMap(word.findAllMatchIn(_)).flatMap(found => split(found.group(1)))
+    val text = field.getComment().getOrElse("")
+    if (mentions(word.replaceAllIn(text, " "), name)) throw noTag(comment)
+    own ++ word.findAllMatchIn(text).flatMap(found => split(found.group(1), comment))
   }
+
+  /** Whether a text has a word that begins like this, in any letters. */
+  private def mentions(text: String, name: String) =
+    s"(?iu)(?<![\\p{L}\\p{N}])${Pattern.quote(name)}".r.findFirstIn(text).isDefined
+
+  private def noTag(where: String) =
+    PmeErrors.badOption(
+      where,
+      "…",
+      "the tags of one column, separated by commas, as docs/policy.md shows them"
+    )
 
   private def patternOf(path: Seq[String]) =
     ColumnPattern(path.map(LeafColumn.quoted).mkString("."), path.map(NamePattern(_, quoted = true)))
 
-  private def split(tags: String): Seq[String] = tags.split(',').map(_.trim).filter(_.nonEmpty).toSeq
+  private def split(tags: String, where: String): Seq[String] = {
+    val found = tags.split(',').map(_.trim).filter(_.nonEmpty).toSeq
+    if (found.isEmpty) throw noTag(where)
+    found
+  }
 
   /** @param className of a [[TagSource]], which only the session names */
   def ofSource(className: String, table: Seq[String]): Tags =

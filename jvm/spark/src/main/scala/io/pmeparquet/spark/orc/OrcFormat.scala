@@ -125,6 +125,9 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
   private def resolver(session: SparkSession, options: Map[String, String]): OrcResolver =
     new OrcResolver(resolved(session, options), state.masterKeys)
 
+  private def writer(session: SparkSession, options: Map[String, String], schema: StructType): OrcResolver =
+    new OrcResolver(resolved(session, options).writing(schema), state.masterKeys)
+
   private def scopeOf(session: SparkSession, options: Map[String, String]): OrcScope =
     resolver(session, options).read(state.isSparks)
 
@@ -193,9 +196,11 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
     val spelled = ResolvedOptions.spelled(options)
     // Streaming sinks pass a configuration without the options.
     SparkAccess.setOptions(job.getConfiguration, spelled)
-    val written = WriteSeal.begun(writeSeal, resolved(session, spelled), FileOutputFormat.getOutputPath(job))
+    val (own, output) = (resolved(session, spelled), FileOutputFormat.getOutputPath(job))
+    own.requireTagsOfBatch(output.toString)
+    val written = WriteSeal.begun(writeSeal, own, output)
     val factory = OrcWrite
-      .of(resolver(session, spelled), state.isSparks, job.getConfiguration, dataSchema)
+      .of(writer(session, spelled, dataSchema), state.isSparks, job.getConfiguration, dataSchema)
       .prepare(job, written)(super.prepareWrite(session, job, options, dataSchema))
     writeSeal.begin()
     factory
@@ -216,7 +221,7 @@ abstract class OrcFormat private[spark] (private val state: OrcState)
   ): Unit = {
     val conf = SparkAccess.hadoopConf(session, options)
     OrcWrite
-      .of(resolver(session, options), state.isSparks, conf, dataSchema)
+      .of(writer(session, options, dataSchema), state.isSparks, conf, dataSchema)
       .check(partitions, buckets, replaces)
   }
 

@@ -87,6 +87,7 @@ private[orc] object OrcWrite {
     val asked = Option(OrcConf.ENCRYPTION.getString(conf)).filter(_.nonEmpty)
     val write = if (isSparks) ofSparks(resolver, asked, schema) else ofOptions(resolver, asked, schema)
     Option(OrcConf.DATA_MASK.getString(conf)).filter(_.nonEmpty).foreach { mask =>
+      resolver.requireMask(mask)
       OrcColumns.requireMasks(schema, write.encrypt, mask)
     }
     Option(OrcConf.BLOOM_FILTER_COLUMNS.getString(conf)).filter(_.nonEmpty).foreach { columns =>

@@ -39,7 +39,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       case create: CreateDataSourceTableCommand => checkTable(create.table); plan
       case create: CreateDataSourceTableAsSelectCommand =>
         checkTable(create.table)
-        checkKeysOfNew(create.table)
+        checkNew(create.table)
         plan
       case _ => plan
     }
@@ -95,17 +95,22 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
 
   /**
    * Spark does not tell a format the table that a statement creates and fills, so files would not be under the master keys
-   * in its property, but under keys of these names in the KMS.
+   * in its property, but under keys of these names in the KMS; and its columns would not have the tags of catalogs.
    */
-  private def checkKeysOfNew(table: CatalogTable): Unit = {
+  private def checkNew(table: CatalogTable): Unit = {
     val session = SparkSession.active
-    val options = ResolvedOptions.ofFrame(session, table.storage.properties)
-    for (name <- options.orcKeyProperty)
-      if (
-        table.properties.contains(name) && FormatOptions.ofTable(table).ours &&
-        !session.sessionState.catalog
-          .tableExists(table.identifier) && !new OrcResolver(options, None).namesMasterKeys
-      ) throw PmeErrors.orcKeysOfNewTable(table.identifier.unquotedString, name)
+    if (FormatOptions.ofTable(table).ours && !session.sessionState.catalog.tableExists(table.identifier)) {
+      val (name, options) =
+        (table.identifier.unquotedString, ResolvedOptions.ofFrame(session, table.storage.properties))
+      if (options.asksCatalogs)
+        options.requireNoPolicy(
+          name,
+          "a table that one statement makes and fills, whose tags no catalog has yet,"
+        )
+      for (property <- options.orcKeyProperty)
+        if (table.properties.contains(property) && !new OrcResolver(options, None).namesMasterKeys)
+          throw PmeErrors.orcKeysOfNewTable(name, property)
+    }
   }
 
   /** @return the write, with a prepared scope for when Spark asks its format to prepare the job */

@@ -42,8 +42,7 @@ private[spark] trait EncryptedSinks extends StreamSinkProvider {
         "a file never changes once it is written",
         "Use output mode append."
       )
-    if (options.asksCatalogs)
-      options.requireNoPolicy(path, "a stream, which does not know the tags that a catalog gives its table,")
+    options.requireTagsOfStream(path)
     options.numberedWrite.foreach { _ =>
       throw PmeErrors.contradiction(
         PmeOptions.WriteSeries.name,

@@ -45,6 +45,7 @@ private[spark] object EncryptedWrite {
     val leaves = ColumnPlan.leaves(session, dataSchema)
     val settings = resolved.writeSettings(leaves)
     val output = FileOutputFormat.getOutputPath(job)
+    resolved.requireTagsOfBatch(output.toString)
     val written = WriteSeal.begun(seal, resolved, output)
     if (written.isDefined && settings.files.keyColumns.nonEmpty) throw sealedByPartition(output.toString)
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)

@@ -1,14 +1,17 @@
 package io.pmeparquet.spark.options
 
-import java.net.InetSocketAddress
+import java.io.IOException
+import java.net.{InetSocketAddress, URI}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.PosixFilePermissions
 import java.security.{KeyPair, KeyPairGenerator, Signature}
+import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.ConcurrentHashMap
 import java.util.Base64
 
 import com.sun.net.httpserver.{HttpExchange, HttpServer}
-import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.apache.hadoop.fs.{FSDataInputStream, Path => HadoopPath, RawLocalFileSystem}
 import org.apache.parquet.hadoop.api.WriteSupport
 import org.apache.parquet.schema.MessageTypeParser
 import org.apache.spark.sql.functions.{col, udf}
@@ -25,6 +28,9 @@ import io.pmeparquet.Condition.{BadOption, KeyMetadata, PlaintextFile, UnknownCo
 class PolicySuite extends SparkSuite {
   private val ssnAndPay =
     """{"tag": "pii", "key": "pii", "columns": ["SSN", "*_ssn"]}, {"tag": "pay", "key": "pay", "columns": ["salary"]}"""
+
+  private val ofOrc =
+    """"footerKey": "f", "unlistedColumns": "plaintext", "algorithm": "AES_GCM_CTR_V1", "plaintextFooter": true"""
 
   /** A policy of this test, in its own directory. */
   private def policy(
@@ -245,10 +251,11 @@ class PolicySuite extends SparkSuite {
 
   // Tags of catalogs.
 
-  private def byCatalog: String = {
-    val text = json(ssnAndPay.replace("\"SSN\"", "\"none\""))
+  private def byCatalog: String = byCatalog(json(untagged))
+  private val untagged = ssnAndPay.replace("\"SSN\"", "\"none\"")
+
+  private def byCatalog(text: String): String =
     stored(text.replace("\"tags\"", "\"catalogTag\": \"pme.tag\", \"tags\""), "company.json")
-  }
 
   private val tables: Map[String, () => Unit] = Map(
     "a comment" -> { () =>
@@ -300,6 +307,59 @@ class PolicySuite extends SparkSuite {
     refused(BadOption, "ssn", "'unknown'")(write(tagged("unknown"), Map.empty, s"$directory/other"))
   }
 
+  test("pme-orc sees tags in the metadata of a frame's columns") {
+    val metadata = new MetadataBuilder().putString("pme.tag", "pii").build()
+    obey(byCatalog(json(untagged, ofOrc)))
+    def saved(frame: org.apache.spark.sql.DataFrame, name: String) = {
+      frame.write.format("pme-orc").option("compression", "none").save(s"$directory/$name")
+      allFiles(name).map(file => new String(Files.readAllBytes(file))).mkString
+    }
+    assert(saved(people, "without").contains("canary-"))
+    val tagged = people.select(col("ssn").as("ssn", metadata), col("salary"), col("id"))
+    assert(!saved(tagged, "tagged").contains("canary-"))
+    assertEquals(rows(spark.read.format("pme-orc").load(s"$directory/tagged")), rows(people))
+  }
+
+  private val ofNewTables: Map[String, () => Unit] = Map(
+    "CTAS" -> { () =>
+      people.createOrReplaceTempView("people")
+      spark.sql(s"CREATE TABLE t USING `pme-parquet` LOCATION '$target' AS SELECT * FROM people")
+    },
+    "CTAS of ORC" -> { () =>
+      people.createOrReplaceTempView("people")
+      spark.sql(s"CREATE TABLE t USING `pme-orc` LOCATION '$target' AS SELECT * FROM people")
+    },
+    "saveAsTable, overwriting" -> { () =>
+      tables("a comment")()
+      people.write.format("pme-parquet").option("path", target).mode("overwrite").saveAsTable("t")
+    }
+  )
+
+  for ((way, make) <- ofNewTables)
+    test(s"a table that one write makes and fills has no tags yet, so it is refused: $way") {
+      obey(byCatalog(json(untagged, ofOrc)))
+      refused(Unsupported, "tags", "'company'")(make())
+      assertEquals(allFiles(target).filter(Files.isRegularFile(_)), Nil)
+    }
+
+  test("what seems meant as a tag in a table's properties and is none fails the write") {
+    obey(byCatalog)
+    people.createOrReplaceTempView("people")
+    for (
+      (property, number) <- Seq(
+        "'PME.tag.ssn' = 'pii'",
+        "'pme.tag' = 'pii'",
+        "'pme.tag.ssn' = ' ,'"
+      ).zipWithIndex
+    ) {
+      val table = s"t$number"
+      spark.sql(
+        s"CREATE TABLE $table (ssn STRING, salary DOUBLE, id BIGINT) USING `pme-parquet` LOCATION '$directory/$table' TBLPROPERTIES ($property)"
+      )
+      refused(BadOption, "tag", "property")(spark.sql(s"INSERT INTO $table SELECT * FROM people"))
+    }
+  }
+
   test("a class of the session's gives columns tags, and its failures fail the write") {
     obey(policy(tags = ssnAndPay.replace("\"SSN\"", "\"none\"")))
     setOptions(Map("tagSource" -> classOf[PeoplesTags].getName))
@@ -311,6 +371,8 @@ class PolicySuite extends SparkSuite {
     spark.sql("INSERT INTO people_table SELECT * FROM people")
     assertFollows(s"$directory/people_table")
     assertEquals(rows(spark.table("people_table")), rows(people))
+    // By path, too, where nobody knows the tags.
+    assertEquals(rows(spark.read.format("pme-parquet").load(s"$directory/people_table")), rows(people))
     create("other_table")
     refused(BadOption, "tagSource", "other_table")(spark.sql("INSERT INTO other_table SELECT * FROM people"))
     refused(BadOption, "tagSource", "session") {
@@ -371,6 +433,44 @@ class PolicySuite extends SparkSuite {
     refused(BadOption, "company:7")(write(people, Map.empty, s"$directory/other"))
   }
 
+  test("minPolicy is about the session's policy, and a second one has another name") {
+    obey(policy())
+    setOptions(Map("minPolicy" -> "company:1"))
+    write(people, Map("policy" -> policy(name = "team")))
+    assertFollows()
+  }
+
+  test("a stored policy is refused before anybody looks for it") {
+    setOptions(kms)
+    val options = ResolvedOptions.of(spark, OptionOrigin.Unknown, Map("policy" -> s"$directory/none.json"))
+    val text = refused(BadOption, "policy")(options.asksCatalogs)
+    assert(!text.contains("cannot be read"), text)
+  }
+
+  test("a file system is opened for a policy only if the session has a key, and allows it") {
+    // No such file system is there: opening it is another error.
+    obey("elsewhere://host/p/a.json")
+    refused(BadOption, "no key that verifies")(write(people, Map.empty))
+    setOptions(trusting)
+    refused(BadOption, "does not allow")(write(people, Map.empty))
+    setOptions(Map("policyAddresses" -> "elsewhere://host/p/"))
+    refused(BadOption, "is no path")(write(people, Map.empty))
+  }
+
+  test("a signature in a file system is missing only if there is none") {
+    val file = policy(name = "far")
+    set(Map("fs.far.impl" -> classOf[FarFileSystem].getName, "fs.far.impl.disable.cache" -> "true"))
+    obey(s"far:$file")
+    setOptions(trusting + ("policyAddresses" -> s"far:${Path.of(file).getParent}/"))
+    refused(BadOption, "no signature")(write(people, Map.empty))
+    sign(file)
+    FarFileSystem.isDenied = true
+    try refused(BadOption, "reading failed")(write(people, Map.empty))
+    finally FarFileSystem.isDenied = false
+    write(people, Map.empty)
+    assertFollows()
+  }
+
   test("only a session says whom it trusts, and sessions do not share their policies") {
     for (option <- Seq("policyKey", "minPolicy", "policyAddresses"))
       refused(BadOption, option, "session")(write(people, keys + (option -> "file:/x")))
@@ -387,18 +487,24 @@ class PolicySuite extends SparkSuite {
 
   test("an address is called only if the session allows it, and its policy must be signed") {
     val bytes = json(tags = ssnAndPay, name = "served").getBytes(UTF_8)
-    val answers = Map("/p/a.json" -> bytes, "/p/a.json.sig" -> signature(bytes), "/p/b.json" -> bytes)
+    val answers = new ConcurrentHashMap[String, Array[Byte]](
+      java.util.Map.of("/p/a.json", bytes, "/p/a.json.sig", signature(bytes), "/p/b.json", bytes)
+    )
+    val calls = new AtomicInteger
     val server = HttpServer.create(new InetSocketAddress("127.0.0.1", 0), 0)
     server.createContext(
       "/",
       (exchange: HttpExchange) => {
         val path = exchange.getRequestURI.getPath
         if (path == "/p/moved.json") exchange.getResponseHeaders.add("Location", "/p/a.json")
-        answers.get(path) match {
+        calls.incrementAndGet()
+        Option(answers.get(path)) match {
           case Some(found) =>
             exchange.sendResponseHeaders(200, found.length.toLong)
             exchange.getResponseBody.write(found)
-          case None => exchange.sendResponseHeaders(if (path.contains("moved")) 302 else 404, -1)
+          case None =>
+            val status = if (path.contains("moved")) 302 else if (path.contains("failing")) 500 else 404
+            exchange.sendResponseHeaders(status, -1)
         }
         exchange.close()
       }
@@ -417,6 +523,7 @@ class PolicySuite extends SparkSuite {
         (name, words) <- Seq(
           "b.json" -> "no signature",
           "moved.json" -> "status 302",
+          "none.json" -> "status 404",
           "../p/a.json" -> "option policy"
         )
       )
@@ -424,6 +531,20 @@ class PolicySuite extends SparkSuite {
           obey(url + name)
           write(people, Map.empty, s"$directory/other")
         }
+      // What does not verify is not kept, and a failure is no missing signature.
+      obey(url + "b.json")
+      answers.put("/p/b.json.sig", signature(bytes))
+      write(people, Map.empty, s"$directory/b")
+      answers.put("/p/failing.json", bytes)
+      obey(url + "failing.json")
+      refused(BadOption, "status 500")(write(people, Map.empty, s"$directory/other"))
+      // Only who would get the same gets what is kept.
+      obey(url + "a.json")
+      write(people, Map.empty, s"$directory/again")
+      val before = calls.get
+      set(Map("own.user" -> "x"))
+      write(people, Map.empty, s"$directory/anew")
+      assert(calls.get > before)
     } finally server.stop(0)
   }
 
@@ -475,6 +596,27 @@ class PolicySuite extends SparkSuite {
     refused(BadOption, "indexKeys")(write(people, Map("snapshot" -> "update", "indexKeys" -> "footer: ssn")))
   }
 
+  for (options <- Seq(Map.empty[String, String], Map("snapshot" -> "update")))
+    test(s"a stream is refused at the batch where its policy begins to ask catalogs, with options $options") {
+      obey(policy(tags = untagged))
+      write(people, Map.empty, s"$directory/source")
+      val query = spark.readStream
+        .format("pme-parquet")
+        .schema(people.schema)
+        .load(s"$directory/source")
+        .writeStream
+        .format("pme-parquet")
+        .options(options)
+        .option("checkpointLocation", s"$directory/checkpoint")
+        .start(target)
+      try {
+        query.processAllAvailable()
+        byCatalog(json(untagged, number = 2))
+        people.write.format("pme-parquet").mode("append").save(s"$directory/source")
+        refused(Unsupported, "stream", "'company'")(query.processAllAvailable())
+      } finally query.stop()
+    }
+
   test("no operation takes files out of the policy: decrypt, and rotation to other master keys") {
     obey(policy())
     write(people, Map.empty)
@@ -484,6 +626,11 @@ class PolicySuite extends SparkSuite {
     }
     val other = RotationSettings(masterKeys = Some(Map("pii" -> "mine")))
     refused(Unsupported, "'company'")(Rotation.rotate(spark, target, Map.empty[String, String], other))
+    val elsewhere = RotationSettings(newKms = Some(holding("footer", "pii", "pay")))
+    refused(Unsupported, "'company'")(Rotation.rotate(spark, target, Map.empty[String, String], elsewhere))
+    untouched()(
+      refused(BadOption, "kms")(write(people, holding("footer", "pii", "pay"), s"$directory/other"))
+    )
     Rotation.rotate(spark, target, Map.empty[String, String], RotationSettings())
     assertFollows()
     assertEquals(rows(spark.read.format("pme-parquet").load(target)), rows(people))
@@ -496,12 +643,10 @@ class PolicySuite extends SparkSuite {
     refused(BadOption, "algorithm=AES_GCM_V1") {
       people.write.format("pme-orc").save(target)
     }
-    obey(
-      policy(
-        defaults = """"footerKey": "f", "unlistedColumns": "plaintext", "algorithm": "AES_GCM_CTR_V1"""",
-        number = 2
-      )
-    )
+    obey(policy(defaults = ofOrc, number = 2))
+    refused(BadOption, "orc.mask", "'company'") {
+      people.write.format("pme-orc").option("orc.mask", "sha256:ssn").save(target)
+    }
     people.write.format("pme-orc").save(s"$directory/orc")
     assertEquals(rows(spark.read.format("pme-orc").load(s"$directory/orc")), rows(people))
   }
@@ -538,6 +683,19 @@ class PolicySuite extends SparkSuite {
 
 object PolicySuite {
   @volatile private var swap: () => Unit = () => ()
+}
+
+/** Files of this machine by another scheme. */
+final class FarFileSystem extends RawLocalFileSystem {
+  override def getScheme: String = "far"
+  override def getUri: URI = URI.create("far:///")
+  override def open(file: HadoopPath, size: Int): FSDataInputStream =
+    if (FarFileSystem.isDenied && file.getName.endsWith(".sig")) throw new IOException("denied")
+    else super.open(file, size)
+}
+
+object FarFileSystem {
+  @volatile private[options] var isDenied = false
 }
 
 /** Knows one table. */
