@@ -37,12 +37,12 @@ def artifact() -> str:
     return Path(pme.jar_path()).name.removesuffix(f"-{VERSION}.jar")
 
 
-def fresh_python(home: Path) -> Path:
-    """A new virtual environment with the wheel, and the running one's packages that it names, and PySpark."""
+def fresh_python(home: Path, *wheels: Path) -> Path:
+    """A new virtual environment with wheels, and the running one's packages that the first one names, and PySpark."""
     # Its own pip would take longer to install than everything else.
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
     python = home / "bin" / "python"
-    install(python, "--no-deps", str(WHEEL))
+    install(python, "--no-deps", *map(str, (WHEEL, *wheels)))
     [site] = home.glob("lib/python*/site-packages")
     [wheel] = Distribution.discover(name="pme-parquet", path=[str(site)])
     for needed in _needed(wheel, {"spark"}).values():

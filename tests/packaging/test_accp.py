@@ -43,6 +43,8 @@ def test_the_wheel_carries_amazons_jars_as_signed_and_the_licence() -> None:
     assert {Path(name).name for name in names} >= {"py.typed", "LICENSE", "NOTICE"}
 
 
+# tests/packaging/test_cluster.py has executors with Amazon's provider.
+@pytest.mark.nightly
 @needs.accp
 def test_with_the_extra_driver_and_executors_read_with_amazons_provider(python_with_extra: str, tmp_path: Path) -> None:
     printed = run("provider.py", [str(tmp_path / "t"), "configure"], CLUSTER, python_with_extra).splitlines()

@@ -1,4 +1,4 @@
-"""The wheel and the jar as libraries of a cluster: executors get the jar, the keys and nothing else.
+"""The wheels and the jar as libraries of a cluster: executors get the jars, the keys and nothing else.
 
 Their refusals reach the driver.
 """
@@ -14,15 +14,15 @@ import pyspark
 import pytest
 
 import pme_parquet as pme
-from tests.packaging.places import KEYS, KEYS_VARIABLE, fresh_python, submit
-from tests.support import archive, session
+from tests.packaging.places import ACCP_WHEEL, KEYS, KEYS_VARIABLE, fresh_python, submit
+from tests.support import archive, needs, session
 
 pytestmark = pytest.mark.oldest
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A job of a Python that has only what the wheel names, and PySpark."""
+    """A job of a Python that has only the wheels, what they name, and PySpark."""
 
     printed: str
     python: Path
@@ -33,7 +33,7 @@ class Ran:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     """Return the job on a cluster whose executors do not have the driver's secret in their environment."""
     folder = tmp_path_factory.mktemp("cluster")
-    fewer, python, table = folder / "fewer.txt", fresh_python(folder / "fresh"), folder / "table"
+    fewer, python, table = folder / "fewer.txt", fresh_python(folder / "fresh", ACCP_WHEEL), folder / "table"
     fewer.write_text(KEYS.splitlines()[0])
     settings = {
         "spark.master": "local-cluster[1,1,1024]",
@@ -50,6 +50,11 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
 
 def test_executors_get_the_jar_and_the_keys_from_the_driver(ran: Ran) -> None:
     assert "ROWS 100" in ran.printed
+
+
+@needs.accp
+def test_executors_get_amazons_jar_of_the_extra_and_read_by_its_provider(ran: Ran) -> None:
+    assert "AMAZONS 4950" in ran.printed
 
 
 def test_a_reader_that_lacks_a_columns_key_reads_the_others(ran: Ran) -> None:
