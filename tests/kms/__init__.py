@@ -2,5 +2,5 @@
 
 The Vault of the tests is `transit_server`, on `loopback`; `vault_state` has its rules, `answers` its words, and
 `access` the options to reach it. AWS is moto behind `aws_server`; `gcp_server` and `azure_server` are `cloud_server`s.
-`cluster_job` and `secret_job` are Sparks of their own, whose output and heaps are searched for keys.
+`cluster_job` is a Spark of its own, whose output and heaps are searched for keys; `secret_job` has steps of it.
 """

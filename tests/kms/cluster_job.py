@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
+from tests.kms import secret_job
 from tests.kms.access import read, rows
 from tests.kms.heaps import HeapSearch
 from tests.kms.ui import UI, UI_OF_EXECUTORS, UI_OF_QUERIES
@@ -23,7 +24,7 @@ from tests.support.kms.clients import Client
 from tests.support.kms.cluster_places import KEYS_VARIABLE, TOKEN_VARIABLE, ClusterResult, Places, Step
 from tests.support.kms.counting import Log, Table, encryption, frame
 from tests.support.processes import print_result
-from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
+from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, kms_jars, session_settings
 from tests.support.source import FORMAT, plan
 
 if TYPE_CHECKING:
@@ -46,10 +47,11 @@ def session(places: Places, settings: dict[str, str]) -> SparkSession:
         for who in ("driver", "executor")
     }
     executors = settings.pop("executors")
+    secret = (TOKEN_VARIABLE, KEYS_VARIABLE, PASSWORD_VARIABLE, *secret_job.VARIABLES)
     chosen = {
         **session_settings(places.work),
         **logged,
-        "spark.jars": str(places.jar),
+        "spark.jars": ",".join(map(str, [places.jar, *kms_jars()])),
         "spark.ui.enabled": "true",
         "spark.ui.port": "0",
         "spark.eventLog.enabled": "true",
@@ -60,7 +62,7 @@ def session(places: Places, settings: dict[str, str]) -> SparkSession:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
         "spark.sql.files.minPartitionNum": str(FILES),
-        **{f"spark.executorEnv.{name}": "none" for name in (TOKEN_VARIABLE, KEYS_VARIABLE, PASSWORD_VARIABLE)},
+        **{f"spark.executorEnv.{name}": "none" for name in secret},
         **settings,
     }
     return builder(chosen, chosen["spark.master"]).getOrCreate()
@@ -185,6 +187,8 @@ def main(work: Path) -> None:
             for columns, files in TABLES:
                 job.counted(columns, files)
             job.others()
+            if places.secrets.exists():
+                secret_job.run(spark, places.secrets)
             if sys.platform == "linux":
                 # At the end: nothing but time may remove the keys.
                 search = HeapSearch(spark, places)

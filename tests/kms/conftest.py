@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kms import aws as of_aws
-from tests.kms import clouds
+from tests.kms import clouds, secret_job
 from tests.kms import tokens as tokens_of
 from tests.kms.access import KEYS, by_token, encryption
 from tests.kms.aws_server import AwsServer
@@ -76,9 +76,21 @@ def vault(real: RealVault | None, request: pytest.FixtureRequest) -> Transit:
 
 
 @pytest.fixture(scope="session")
-def two_executors(tmp_path_factory: pytest.TempPathFactory) -> Cluster:
+def job_vault() -> Iterator[TransitServer]:
+    """Return the Vault of the job on executors."""
+    with TransitServer(keys={name: TransitKey() for name in secret_job.VAULT_KEYS}) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def two_executors(
+    job_vault: TransitServer, moto: Moto, aws_keys: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Cluster:
     """Return the job that has run on executors in processes of their own, whose network is not encrypted."""
-    return cluster_places.run(tmp_path_factory.mktemp("cluster"), 2, 1024)
+    assert aws_keys
+    work = tmp_path_factory.mktemp("cluster")
+    secret_job.prepare(cluster_places.Places(work).secrets, job_vault, moto)
+    return cluster_places.run(work, 2, 1024, secret_job.VARIABLES)
 
 
 @pytest.fixture(scope="session")

@@ -1,36 +1,47 @@
-"""A job in a process of its own that logs at DEBUG and writes down everything that Spark shows.
+"""Steps of a job that logs at DEBUG: they write down everything that Spark shows of tables under keys of four KMSs.
 
-Run as ``python -m tests.kms.secret_job DIRECTORY``; the keys it uses are in that directory.
+`prepare` puts the keys into the job's directory ``secrets``.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import sys
-import urllib.request
+from base64 import b64encode
 from collections.abc import Mapping
-from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pme_parquet as pme
-from tests.kms.aws import ELSEWHERE
-from tests.kms.ui import UI, UI_OF_QUERIES
+from tests.kms.aws import ELSEWHERE, REGION, USER
 from tests.support import needs
 from tests.support.expect import DONE
 from tests.support.frames import call, people
-from tests.support.logs import everything
-from tests.support.session import JAVA_OPTIONS, PASSWORD_VARIABLE, builder, session_settings
+from tests.support.session import PASSWORD_VARIABLE, set_secrets
 from tests.support.source import FORMAT, plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
     from pme_parquet._kms.services import Kms
+    from tests.kms.transit_server import TransitServer
+    from tests.support.kms.moto_server import Moto
 
+MASTERS = {
+    name: bytes((seed * 37 + at * 11) % 256 for at in range(16))
+    for seed, name in enumerate(("footer", "pii", "pay"), 1)
+}
+WRONG_PASSWORD = "battery-staple-77ab"
+WRONG_SECRET_ID = "wrong-secret-id-90aa"
+VAULT_KEYS = ("v-footer", "v-pii", "v-pay")
+AWS_SECRETS = {
+    "AWS_SECRET_ACCESS_KEY": "aws-secret-of-the-job-4e8b",
+    "AWS_SESSION_TOKEN": "aws-session-of-the-job-91cd",
+}
+# Of the job's environment. Its executors do without them.
+VARIABLES = {"PME_WRONG_PASSWORD": WRONG_PASSWORD, "AWS_ACCESS_KEY_ID": USER} | AWS_SECRETS
 MINUTE = 60
 # A literal secret in place of a reference.
 LITERAL = "aGVsbG8taHVudGVyMi1rZXk="
@@ -40,19 +51,22 @@ FULL = ("by_keystore", "by_static", "by_vault") if needs.ALL else ("by_keystore"
 JOBS = ("by_keystore", "by_vault", "by_aws", *(("by_static",) if needs.ALL else ()))
 
 
-def session(work: Path) -> SparkSession:
-    """Return a session with everything logged and the event log on."""
-    (work / "shown" / "events").mkdir(parents=True)
-    settings = {
-        **session_settings(work),
-        "spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {everything(work, work / 'shown' / 'driver.log')}",
-        "spark.ui.enabled": "true",
-        "spark.ui.port": "0",
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.dir": f"file:{work / 'shown' / 'events'}",
-    }
-    return builder(settings).getOrCreate()
+def prepare(work: Path, vault: TransitServer, moto: Moto) -> None:
+    """Put keys, and how to reach their services, into a new directory."""
+    work.mkdir()
+    role = vault.approle(VAULT_KEYS)
+    (work / "vault.json").write_text(json.dumps({"url": vault.url, "role": role.role_id}))
+    (work / "aws.json").write_text(json.dumps({"region": REGION, "endpoint": moto.url}))
+    (work / "secret-id.keys").write_text(role.secret_id)
+    (work / "wrong-id.keys").write_text(WRONG_SECRET_ID)
+    (work / "static.keys").write_text(key_lines(MASTERS))
+    (work / "wrong.keys").write_text(key_lines({name: bytes(16) for name in MASTERS}))
+    set_secrets()
+    pme.Keystore(str(work / "keys.p12"), password=pme.env(PASSWORD_VARIABLE)).create(list(MASTERS))
+
+
+def key_lines(masters: dict[str, bytes]) -> str:
+    return "".join(f"{name}={b64encode(key).decode()}\n" for name, key in masters.items())
 
 
 class Job:
@@ -60,7 +74,7 @@ class Job:
 
     def __init__(self, spark: SparkSession, work: Path, name: str, enc: pme.Encryption) -> None:
         self.spark, self.name, self.enc = spark, name, enc
-        self.shown = work / "shown" / f"{name}.txt"
+        self.shown = work.parent / "shown" / f"{name}.txt"
         self.path = str(work / "data" / name)
 
     def show(self, text: str) -> None:
@@ -144,53 +158,36 @@ class Job:
         self.failing(lambda: pme.key_usage(self.spark, self.path, options={**options, **literal}))
 
 
-def show_ui(spark: SparkSession, work: Path) -> None:
-    """Keep the pages of Spark's UI."""
-    context = spark.sparkContext
-    straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    for number, page in enumerate((*UI, UI_OF_QUERIES)):
-        with straight.open(f"{context.uiWebUrl}/{page.format(id=context.applicationId)}", timeout=MINUTE) as answer:
-            (work / "shown" / f"ui-{number}.txt").write_bytes(answer.read())
-
-
 def with_columns(kms: Kms, prefix: str) -> pme.Encryption:
     """Return an encryption with keys for columns, under names with this prefix, and key material beside the files."""
     columns = {f"{prefix}pii": ["name", "address"], f"{prefix}pay": ["salary"]}
     return pme.Encryption(kms=kms, footer_key=f"{prefix}footer", column_keys=columns, key_material="external")
 
 
-def main(work: Path) -> None:
-    """Run the jobs; the test has written the keys."""
-    with ExitStack() as stack:
-        spark = session(work)
-        stack.callback(spark.stop)
-        keystore = pme.Keystore(str(work / "keys.p12"), password=pme.env(PASSWORD_VARIABLE))
-        static = pme.Static(pme.file(str(work / "static.keys")))
-        by_keystore = Job(spark, work, "by_keystore", pme.Encryption(kms=keystore, footer_key="footer"))
-        by_static = Job(spark, work, "by_static", with_columns(static, ""))
-        place = json.loads((work / "vault.json").read_text())
-        vault = pme.Vault(**place, auth="approle", secret_id=pme.file(str(work / "secret-id.keys")))
-        by_vault = Job(spark, work, "by_vault", with_columns(vault, "v-"))
-        aws = pme.AwsKms(**json.loads((work / "aws.json").read_text()))
-        by_aws = Job(spark, work, "by_aws", with_columns(aws, "alias/"))
-        by_keystore.run()
-        by_keystore.look_after("footer", "pay")
-        by_keystore.fail({"kms.keystore.password": "env:PME_WRONG_PASSWORD"}, {"kms.keystore.password": LITERAL})
-        by_static.run()
-        if by_static.name in JOBS:
-            by_static.look_after("pii", "pay")
-            by_static.fail({"kms.static.keys": f"file:{work / 'wrong.keys'}"}, {"kms.static.keys": f"footer={LITERAL}"})
-        by_vault.run()
-        by_vault.look_after("v-pii", "v-pay")
-        by_vault.fail({"kms.vault.secretId": f"file:{work / 'wrong-id.keys'}"}, {"kms.vault.secretId": LITERAL})
-        by_aws.run()
-        by_aws.look_after("alias/pii", "alias/pay")
-        by_aws.fail({"kms.aws.region": ELSEWHERE}, {"kms.aws.secretAccessKey": LITERAL})
-        # The test needs these to find the keys that the keystore's keys wrapped.
-        moved = pme.rotate(spark, by_keystore.path, kms=keystore, new_kms=static, key_material="external")
-        by_keystore.show(str(moved))
-        show_ui(spark, work)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+def run(spark: SparkSession, work: Path) -> None:
+    """Run the jobs with the keys in a directory."""
+    keystore = pme.Keystore(str(work / "keys.p12"), password=pme.env(PASSWORD_VARIABLE))
+    static = pme.Static(pme.file(str(work / "static.keys")))
+    by_keystore = Job(spark, work, "by_keystore", pme.Encryption(kms=keystore, footer_key="footer"))
+    by_static = Job(spark, work, "by_static", with_columns(static, ""))
+    place = json.loads((work / "vault.json").read_text())
+    vault = pme.Vault(**place, auth="approle", secret_id=pme.file(str(work / "secret-id.keys")))
+    by_vault = Job(spark, work, "by_vault", with_columns(vault, "v-"))
+    aws = pme.AwsKms(**json.loads((work / "aws.json").read_text()))
+    by_aws = Job(spark, work, "by_aws", with_columns(aws, "alias/"))
+    by_keystore.run()
+    by_keystore.look_after("footer", "pay")
+    by_keystore.fail({"kms.keystore.password": "env:PME_WRONG_PASSWORD"}, {"kms.keystore.password": LITERAL})
+    by_static.run()
+    if by_static.name in JOBS:
+        by_static.look_after("pii", "pay")
+        by_static.fail({"kms.static.keys": f"file:{work / 'wrong.keys'}"}, {"kms.static.keys": f"footer={LITERAL}"})
+    by_vault.run()
+    by_vault.look_after("v-pii", "v-pay")
+    by_vault.fail({"kms.vault.secretId": f"file:{work / 'wrong-id.keys'}"}, {"kms.vault.secretId": LITERAL})
+    by_aws.run()
+    by_aws.look_after("alias/pii", "alias/pay")
+    by_aws.fail({"kms.aws.region": ELSEWHERE}, {"kms.aws.secretAccessKey": LITERAL})
+    # The test needs these to find the keys that the keystore's keys wrapped.
+    moved = pme.rotate(spark, by_keystore.path, kms=keystore, new_kms=static, key_material="external")
+    by_keystore.show(str(moved))

@@ -20,7 +20,7 @@ from tests.support.processes import environment, of_json
 from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tests.support.processes import Result
 
@@ -41,6 +41,8 @@ appender.all.layout.type = PatternLayout
 appender.all.layout.pattern = %p %c: %m%n%ex
 logger.ours.name = io.pmeparquet
 logger.ours.level = trace
+logger.parquet.name = org.apache.parquet
+logger.parquet.level = trace
 """
 
 
@@ -70,6 +72,11 @@ class Places:
     def home(self) -> Path:
         """A Spark home for this job only: executors have their directories in it."""
         return self.work / "home"
+
+    @property
+    def secrets(self) -> Path:
+        """What `secret_job` needs, and its tables."""
+        return self.work / "secrets"
 
     @property
     def versions(self) -> Path:
@@ -175,8 +182,17 @@ class Cluster:
         return {name: path.read_bytes() for name, path in named.items()}
 
 
-def run(work: Path, executors: int, memory: int, *, short: bool = False, **settings: str) -> Cluster:
-    """Run the job in a process of its own, with settings like ``spark_authenticate="true"``."""
+def run(
+    work: Path,
+    executors: int,
+    memory: int,
+    more: Mapping[str, str] | None = None,
+    /,
+    *,
+    short: bool = False,
+    **settings: str,
+) -> Cluster:
+    """Run the job in a process of its own, with settings like ``spark_authenticate="true"`` and more variables."""
     places = Places(work)
     places.make()
     jar(work)
@@ -187,13 +203,13 @@ def run(work: Path, executors: int, memory: int, *, short: bool = False, **setti
         "spark.executor.memory": f"{memory}m",
     }
     (work / "settings.json").write_text(json.dumps({"short": short, "executors": str(executors), **chosen}))
-    return Cluster(places, executors, start("tests.kms.cluster_job", ClusterResult, places))
+    return Cluster(places, executors, start("tests.kms.cluster_job", ClusterResult, places, more))
 
 
-def start(module: str, result: type[Result], places: Places) -> Result:
-    """Run a job, with the keys of `kms=static` and passwords in its environment, and return its result."""
-    command = [sys.executable, "-m", module, str(places.work)]
-    done = subprocess.run(command, env=_environment(places), capture_output=True, check=False, cwd=ROOT, timeout=900)
+def start(module: str, result: type[Result], places: Places, more: Mapping[str, str] | None = None) -> Result:
+    """Run a job, with the keys of `kms=static`, passwords and more in its environment, and return its result."""
+    command, given = [sys.executable, "-m", module, str(places.work)], _environment(places) | dict(more or {})
+    done = subprocess.run(command, env=given, capture_output=True, check=False, cwd=ROOT, timeout=900)
     (places.shown / "console.txt").write_bytes(done.stdout + done.stderr)
     assert done.returncode == 0, done.stderr.decode(errors="replace")[-4000:]
     return of_json(result, done.stdout.decode().splitlines()[-1])
