@@ -295,12 +295,10 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
       // ten per cent of their time went to collecting it.
       Test / javaOptions ++= openedToSpark ++
         Seq("-Xms2g", "-Xmx2g", "-Xmn1g", "-XX:MetaspaceSize=400m", "-XX:ReservedCodeCacheSize=240m"),
-      // The tests of most suites take turns between two Sparks (SparkSuite). The oldest one interprets small expressions:
-      // in the minutes of these tests, to compile them takes longer than to run them. The newest compiles: interpreted,
-      // Spark 4.3 fails to read variants.
+      // The tests of most suites take turns between two Sparks (SparkSuite), which interpret expressions: in the minutes of
+      // these tests, to compile them takes longer than to run them. The newest Spark compiles in pytest.
       Test / javaOptions ++= sys.env.get("PME_TEST_TURNS").toSeq.flatMap { _ =>
-        if (line == spark35) Seq("-Dpme.test.turn=1", "-Dspark.sql.codegen.factoryMode=NO_CODEGEN")
-        else Seq("-Dpme.test.turn=0")
+        Seq(s"-Dpme.test.turn=${if (line == spark35) 1 else 0}", "-Dspark.sql.codegen.factoryMode=NO_CODEGEN")
       },
       Test / javaOptions ++= testedSpark(line).toSeq.flatMap(ofArchive),
       Test / fullClasspath := {

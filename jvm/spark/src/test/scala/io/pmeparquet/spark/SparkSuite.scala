@@ -53,6 +53,9 @@ abstract class SparkSuite extends FunSuite with Refusals {
   protected def isSpark4: Boolean = !spark.version.startsWith("3.")
   protected def assumeSpark4(): Unit = assume(isSpark4, "Spark 3.5 lacks what this test uses")
 
+  /** Lets Spark compile expressions, as it does for users. Interpreted ones fail to read variants. */
+  protected def compileExpressions(): Unit = spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+
   /** A test that is skipped when it is its turn would run nowhere. */
   override def assume(condition: Boolean, clue: => Any)(implicit place: Location): Unit = {
     val isForEach = this.isInstanceOf[EachSpark]

@@ -419,6 +419,7 @@ class PageReaderSuite extends PairSuite {
 
   test("variants are read".tag(SparkSuite.Newest)) {
     assumeSpark4()
+    compileExpressions()
     save(spark.range(60).selectExpr("id", """parse_json(format_string('{"a": [%d], "b": "x"}', id)) AS v"""))
     for (_ <- twice) {
       assertRead(rowsOf(Seq("id > 40"), Seq("id", "to_json(v) AS t")), 19)

@@ -117,6 +117,7 @@ class TypesSuite extends PairSuite {
 
   test("variants read back".tag(SparkSuite.Newest)) {
     assumeSpark4()
+    compileExpressions()
     val frame =
       spark.range(5).selectExpr("id", """parse_json(format_string('{"a": [%d, null], "b": "x"}', id)) AS v""")
     Seq(ours, theirs).foreach(_.write(frame))
