@@ -53,6 +53,9 @@ ENCODINGS = {
     "plain": {"id": "PLAIN"},
 }
 
+# Those that parquet-java reads as well in `make test`: it decodes pages by itself.
+FOR_JAVA = ("delta_byte_array", "plain")
+
 LAYOUTS: dict[str, dict[str, Any]] = {
     "as_it_comes": {},
     **{codec: {"compression": codec, **SMALL_PAGES} for codec in ("none", "snappy", "gzip", "zstd", "lz4")},
@@ -134,8 +137,8 @@ def test_layouts_are_read(
             names = [name for name in ARROW_SCHEMA.names if name not in lost]
             expected = arrow_table(rows.select(names))
             assert cells(frame) == expected, layout
-            # parquet-java cannot read the V2 pages that Arrow encrypts.
-            if version == "1.0":
+            # parquet-java cannot read the V2 pages that Arrow encrypts. It decodes others by itself.
+            if version == "1.0" and (needs.ALL or number % 4 == 0):
                 assert cells(read(spark, tmp_path / layout, "spark", **verify).drop(*lost)) == expected, layout
             for condition in conditions:
                 wanted = cells(plain.where(f"id < {count}").where(condition).select("id", "name", "tags"))
@@ -172,7 +175,7 @@ def test_encodings_are_read_where_spark_reads_them(
         with conf({VECTORIZED: vectorized}):
             if outcome(plain.collect) == DONE:
                 assert cells(read(spark, tmp_path / name)) == arrow_table(rows), name
-                if version == "1.0":
+                if version == "1.0" and (needs.ALL or name in FOR_JAVA):
                     assert cells(read(spark, tmp_path / name, "spark")) == arrow_table(rows), name
             else:
                 with pytest.raises(Exception, match=r"(?i)encoding"):
