@@ -17,6 +17,7 @@ import io.pmeparquet.options.Level;
 import io.pmeparquet.options.OptionValues;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import io.pmeparquet.policy.Policy;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -156,9 +157,10 @@ public final class OpenedClient {
     }
     scala.collection.immutable.Map<Level, scala.collection.immutable.Map<String, String>> levels =
         scala.collection.immutable.Map$.MODULE$.empty();
+    scala.collection.immutable.Set<Policy> policies = scala.collection.immutable.Set$.MODULE$.empty();
     Configuration conf = new Configuration();
     return new DriverOptionReader(
-        new OptionValues(levels.updated(Level.Option$.MODULE$, given)),
+        new OptionValues(levels.updated(Level.Option$.MODULE$, given), policies.toSeq()),
         conf,
         new ProcessSecrets(conf, name -> Option.empty()),
         scala.collection.immutable.Set$.MODULE$.<String>empty());

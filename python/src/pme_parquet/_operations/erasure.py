@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from pme_parquet._arguments import joined
@@ -74,8 +74,9 @@ class ErasureFinding:
     """What speaks against an erasure.
 
     Attributes:
-        kind: `shared`: rows of others are under the keys; `other table`; `left`: rows of the partitions are not under
-            the keys; `unknown`: the file could not be looked at; `sealed`: a table that is sealed.
+        kind: `no file`: nothing here is under a key; `shared`: rows of others are under the keys; `other table`;
+            `left`: rows to erase are not under the keys; `unknown`: the file could not be looked at, or nothing would
+            prove that it needs the key; `sealed`: a table that is sealed.
         file: its path, or the table's.
         why: a clause.
     """
@@ -203,7 +204,7 @@ def _erasure(found: dict[str, Any]) -> Erasure:
         found["state"],
         found["kms"],
         found["consequence"],
-        tuple(ErasedKey(**key) for key in found["keys"]),
+        tuple(ErasedKey(key["key"], key["state"], key.get("until")) for key in found["keys"]),
         tuple(_file(file) for file in found["files"]),
         tuple(ErasureFinding(**finding) for finding in found["findings"]),
         found,
@@ -212,4 +213,5 @@ def _erasure(found: dict[str, Any]) -> Erasure:
 
 def _file(found: dict[str, Any]) -> ErasedFile:
     names = {name: tuple(found[name]) for name in ("keys", "columns", "left")}
-    return ErasedFile(**{"rows": None} | found | names)
+    known: dict[str, Any] = {one.name: found.get(one.name) for one in fields(ErasedFile)}
+    return ErasedFile(**known | names)

@@ -13,8 +13,8 @@ trait KeyAdministration {
     ids.map(id => id -> state(id, where)).toMap
 
   /**
-   * The name of the key itself. Several ids can lead to one key: aliases, letters of either case. Destroying one of them
-   * destroys the key of all.
+   * The name of the key itself, with the place in which the KMS has it, where ids do not say that. Several ids can lead
+   * to one key: aliases, letters of either case. Destroying one of them destroys the key of all.
    */
   def nameOf(id: String, where: String): String
 
@@ -38,6 +38,9 @@ trait KeyAdministration {
    * @throws io.pmeparquet.PmeException `PME_KEY_NOT_FOUND` for a key that the KMS does not know
    */
   def destroy(id: String, where: String): KeyState
+
+  /** Whether the KMS says [[KeyState.Missing]] of keys that it destroyed. */
+  def forgets: Boolean = false
 
   /** When a destroyed key is gone, and who can bring it back until then, as a clause. */
   def consequence: String

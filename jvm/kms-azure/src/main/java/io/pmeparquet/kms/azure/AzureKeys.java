@@ -57,7 +57,7 @@ final class AzureKeys implements KeyAdministrationClient.Keys {
   /** Names of keys are alike in every case. */
   @Override
   public String nameOf(String keyId) {
-    return nameOf.apply(keyId).toLowerCase(Locale.ROOT);
+    return (api.kms + "/keys/" + nameOf.apply(keyId)).toLowerCase(Locale.ROOT);
   }
 
   @Override

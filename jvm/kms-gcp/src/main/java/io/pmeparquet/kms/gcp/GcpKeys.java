@@ -2,6 +2,7 @@ package io.pmeparquet.kms.gcp;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,6 +19,10 @@ import io.pmeparquet.kms.client.KmsRest;
  */
 final class GcpKeys implements KeyAdministrationClient.Keys {
   private static final Set<String> DESTRUCTIBLE = Set.of("ENABLED", "DISABLED");
+
+  /** Of versions that never had material. */
+  private static final Set<String> EMPTY = Set.of("GENERATION_FAILED", "IMPORT_FAILED");
+
   private static final Pattern PAGE = Pattern.compile("[0-9A-Za-z._~=+/-]{1,2048}");
   private static final int MOST_PAGES = 100;
 
@@ -60,7 +65,13 @@ final class GcpKeys implements KeyAdministrationClient.Keys {
   @Override
   public String destroy(String keyId) {
     String name = fullName.apply(keyId);
-    for (Version version : versionsOf(name)) {
+    KmsRest.Answer key = api.get(name);
+    api.requireServed(key);
+    String primary = key.text("primary", "name");
+    List<Version> versions = versionsOf(name);
+    // The primary last: until then the key wraps, and whoever destroys the others is seen to be not done.
+    versions.sort(Comparator.comparing(version -> version.name.equals(primary)));
+    for (Version version : versions) {
       if (DESTRUCTIBLE.contains(version.state)) {
         KmsRest.Answer answer = api.post(version.name + ":destroy", Map.of());
         if (GcpApi.isUnready(answer)) {
@@ -100,7 +111,10 @@ final class GcpKeys implements KeyAdministrationClient.Keys {
       }
       api.requireServed(answer);
       for (KmsRest.Answer one : answer.objects("cryptoKeyVersions")) {
-        found.add(Version.of(one, name, api));
+        Version version = Version.of(one, name, api);
+        if (!EMPTY.contains(version.state)) {
+          found.add(version);
+        }
       }
       String next = answer.text("nextPageToken");
       if (next == null || next.isEmpty()) {

@@ -48,21 +48,28 @@ class GcpKeysSuite extends FunSuite {
 
   private def keysOf(client: GcpKmsClient): KeyAdministrationClient.Keys = client.keys
 
-  test("all versions that can be are destroyed, and the last of their days counts") {
+  test("all versions that have material are destroyed, the primary last, and the last of their days counts") {
     val (first, last) = ("2027-01-01T00:00:00Z", "2027-02-01T00:00:00Z")
     asking(
-      versions("DESTROYED" -> "", "ENABLED" -> "", "DISABLED" -> ""),
+      200 -> s"""{"name":"$key","primary":{"name":"$key/cryptoKeyVersions/2","state":"ENABLED"}}""",
+      versions("DESTROYED" -> "", "ENABLED" -> "", "DISABLED" -> "", "IMPORT_FAILED" -> ""),
       200 -> "{}",
       200 -> "{}",
-      versions("DESTROYED" -> "", "DESTROY_SCHEDULED" -> first, "DESTROY_SCHEDULED" -> last)
+      versions(
+        "DESTROYED" -> "",
+        "DESTROY_SCHEDULED" -> first,
+        "DESTROY_SCHEDULED" -> last,
+        "GENERATION_FAILED" -> ""
+      )
     ) { (client, server) =>
       assertEquals(keysOf(client).destroy("t-acme"), s"scheduled $last")
       assertEquals(
         server.asked,
         Seq(
+          s"GET /v1/$key",
           list,
-          s"POST /v1/$key/cryptoKeyVersions/2:destroy",
           s"POST /v1/$key/cryptoKeyVersions/3:destroy",
+          s"POST /v1/$key/cryptoKeyVersions/2:destroy",
           list
         )
       )

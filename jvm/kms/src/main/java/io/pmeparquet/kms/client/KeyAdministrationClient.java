@@ -30,6 +30,11 @@ public interface KeyAdministrationClient {
     /** Destroys a usable key, or schedules that. Returns its state then. */
     String destroy(String keyId);
 
+    /** Returns whether the KMS does not know keys that it destroyed. */
+    default boolean forgets() {
+      return false;
+    }
+
     /** Returns when a destroyed key is gone, and who can bring it back until then, as a clause. */
     String consequence();
   }

@@ -57,8 +57,9 @@ private[audit] final class RecordedKms(kms: Kms, audit: KeyAudit, record: KeyEve
   override def administration: Option[KeyAdministration] = kms.administration.map(new Recorded(_))
 
   /** Looking at states of keys uses none. */
-  private final class Recorded(keys: KeyAdministration) extends KeyAdministration {
+  private[audit] final class Recorded(keys: KeyAdministration) extends KeyAdministration {
     override def consequence: String = keys.consequence
+    override def forgets: Boolean = keys.forgets
     override def state(id: String, where: String): KeyState = keys.state(id, where)
     override def states(ids: Seq[String], where: String): Map[String, KeyState] = keys.states(ids, where)
     override def nameOf(id: String, where: String): String = keys.nameOf(id, where)

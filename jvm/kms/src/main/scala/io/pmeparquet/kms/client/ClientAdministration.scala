@@ -17,6 +17,7 @@ private[client] final class ClientAdministration(
   import KeyAdministrationClient.Keys._
 
   override def consequence: String = client.consequence
+  override def forgets: Boolean = client.forgets
 
   override def state(id: String, where: String): KeyState =
     parsed(calling(id, where, () => client.state(id)), where)

@@ -38,17 +38,23 @@ private[kms] final class KeystoreAdministration(
 
   override def namesOf(ids: Seq[String], where: String): Map[String, String] = {
     val store = loaded(file.read(where))
-    ids.map(id => id -> aliasIn(store, id).getOrElse(id)).toMap
+    ids.map(id => id -> nameIn(store, id, where)).toMap
   }
 
-  override def nameOf(id: String, where: String): String = aliasIn(loaded(file.read(where)), id).getOrElse(id)
+  override def nameOf(id: String, where: String): String = nameIn(loaded(file.read(where)), id, where)
+
+  private def nameIn(store: KeyStore, id: String, where: String): String = aliasIn(store, id).getOrElse {
+    if (store.containsAlias(id))
+      throw PmeErrors.keyUnusable(where, id, s"several names in $describe differ from it in case only")
+    id
+  }
 
   override def destroy(id: String, where: String): KeyState = {
     file.change(where) { content =>
       val store = loaded(content)
       stateIn(store, id, where) match {
         case KeyState.Usable =>
-          val alias = aliasIn(store, id).get
+          val alias = nameIn(store, id, where)
           store.deleteEntry(alias)
           store.setCertificateEntry(alias, Tombstone.certificate)
           Some(stored(store, entriesOf(loaded(content)) + (alias -> Destroyed)))
@@ -117,14 +123,16 @@ private object KeystoreAdministration {
 
   private def aliases(store: KeyStore): Seq[String] = Collections.list(store.aliases()).asScala.toSeq
 
-  /** The alias by which the keystore finds it: PKCS12 ignores case. */
-  private def aliasIn(store: KeyStore, id: String): Option[String] =
+  /** The alias by which the keystore finds it, as far as that is certain: PKCS12 ignores case. */
+  private[local] def aliasIn(store: KeyStore, id: String): Option[String] =
     if (!store.containsAlias(id)) None
-    else if (!isFolding(store)) Some(id)
-    else aliases(store).find(_.equalsIgnoreCase(id))
-
-  /** Whether the keystore has all its aliases in small letters, and finds them by others. */
-  private def isFolding(store: KeyStore) = !store.getType.equalsIgnoreCase("BCFKS")
+    else
+      aliases(store).find(_ == id).orElse {
+        aliases(store).filter(_.equalsIgnoreCase(id)) match {
+          case Seq(one) => Some(one)
+          case _ => None
+        }
+      }
 
   private def entriesOf(store: KeyStore): Map[String, String] =
     aliases(store).map(alias => alias -> kindOf(store, alias)).toMap

@@ -15,6 +15,10 @@ private[vault] final class VaultTransit(settings: VaultSettings, clock: JsonHttp
 
   def describe: String = api.describe
 
+  /** The path of a key, with the namespace and the mount that it is in. */
+  def placeOf(keyId: String): String =
+    (Seq(settings.address, "v1") ++ settings.namespace ++ Seq(settings.mount, Keys, keyId)).mkString("/")
+
   /** @param body makes the request a POST; without it, it is a GET */
   def call(what: String, keyId: String, body: Option[ObjectNode], where: String): Answer =
     asking(keyId, where)(token => api.send(Seq(settings.mount, what, keyId), Some(token), body)(where))

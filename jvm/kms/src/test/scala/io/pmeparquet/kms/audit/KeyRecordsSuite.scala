@@ -194,9 +194,14 @@ class KeyRecordsSuite extends FunSuite {
   }
 
   test("whatever a KMS can be asked is recorded or passed on") {
-    val own = classOf[RecordedKms].getDeclaredMethods.map(_.getName).toSet
+    requireAll(classOf[Kms], classOf[RecordedKms])
+    requireAll(classOf[KeyAdministration], classOf[RecordedKms#Recorded])
+  }
+
+  private def requireAll(asks: Class[_], recorded: Class[_]): Unit = {
+    val own = recorded.getDeclaredMethods.map(_.getName).toSet
     def isAsked(method: Method) = !method.isSynthetic && !Modifier.isStatic(method.getModifiers)
-    val asked = classOf[Kms].getMethods.filter(isAsked).map(_.getName).filterNot(_.contains("$")).toSet
+    val asked = asks.getMethods.filter(isAsked).map(_.getName).filterNot(_.contains("$")).toSet
     assertEquals(asked -- own, Set.empty[String])
   }
 }

@@ -134,6 +134,13 @@ class KeystoreAdministrationSuite extends FunSuite {
     assertEquals(condition(opened(path).directKey("pii", "w")), "PME_KEY_DESTROYED")
   }
 
+  test("of aliases that differ in case only, the one that is named is meant") {
+    val store = KeyStore.getInstance("CaseExactJKS")
+    store.load(null, password)
+    Seq("PII", "pii").foreach(store.setCertificateEntry(_, Tombstone.certificate))
+    Seq("PII", "pii").foreach(id => assertEquals(KeystoreAdministration.aliasIn(store, id), Some(id)))
+  }
+
   place.test("a link to a keystore stays, and its target is changed; a second name of the file is refused") {
     folder =>
       val real = keys(folder.resolve("real"), "PKCS12", "a", "b")

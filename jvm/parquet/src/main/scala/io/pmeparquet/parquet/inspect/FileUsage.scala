@@ -12,12 +12,16 @@ import io.pmeparquet.parquet.rotation.{FileKey, FileRotation, FoundFile, KeyedCh
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
 import io.pmeparquet.parquet.storage.ListedFile
 
-/** Which master keys protect what in a file, column by column. ''Crosses the wire''. */
-final class FileUsage(scope: ReadScope) extends Serializable {
+/**
+ * Which master keys protect what in a file, column by column. ''Crosses the wire''.
+ *
+ * @param opensColumns whether keys of columns must open metadata of their columns, also where a readable footer shows it
+ */
+final class FileUsage(scope: ReadScope, opensColumns: Boolean = false) extends Serializable {
   import KeyUse.{Footer, Plaintext, PlaintextColumn}
 
   def of(file: ListedFile, conf: Configuration): FileUse =
-    // No key has to prove that it is the file's, since nothing is done with it.
+    // A key that is not the file's concerns only its own columns.
     try
       FoundFile.open(scope, file.version, conf, _ => false) match {
         case FoundFile.Plaintext => ofPlaintext(file.version, conf)
@@ -27,7 +31,11 @@ final class FileUsage(scope: ReadScope) extends Serializable {
           val keys = new FileKeys(file.version.path, conf, scope)
           val footerKey = keyed.keys.find(_.column.isEmpty).map(_.material.masterKeyId)
           FileUse(
-            new KeyUses(keyed, chunks).all.toList ++ readable(PlaintextColumn, chunks, keyed.metadata),
+            new KeyUses(keyed, chunks, opensColumns).all.toList ++ readable(
+              PlaintextColumn,
+              chunks,
+              keyed.metadata
+            ),
             isEncrypted = true,
             Some(FoundProtection.of(chunks)(masterKeyOf(_, keys, footerKey)).toList)
           )
@@ -172,7 +180,7 @@ object KeyUse {
 final case class FileUse(uses: List[KeyUse], isEncrypted: Boolean, columns: Option[List[FoundProtection]])
 
 /** What each key of a file with wrapped keys protects. */
-private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
+private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk], opensColumns: Boolean) {
   import KeyUse.{Column, Footer}
 
   private val groups = FileTail.rowGroups(file.metadata)
@@ -208,7 +216,7 @@ private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk]) {
     val names = own.map(nameOf).distinct
     val known = use.copy(columns = names, unreadable = names)
     val counters = new ReadCounters
-    try known.copy(bytes = Some(own.map(file.chunkBytes(_, counters)).sum))
+    try known.copy(bytes = Some(own.map(file.chunkBytes(_, opensColumns, counters)).sum))
     catch { case failed: PmeException => known.copy(problem = Some(failed.condition.name)) }
   }
 }

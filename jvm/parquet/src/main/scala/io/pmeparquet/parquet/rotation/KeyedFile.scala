@@ -90,9 +90,14 @@ private[parquet] final class KeyedFile private (
     else crypto.keys.material.collect { case (reference, one) if !used.contains(reference) => one }.toSeq
   }
 
-  /** The size of a column's chunk, which a signed plaintext footer shows to everybody. */
-  def chunkBytes(one: KeyedChunk, counters: ReadCounters): Long =
+  /**
+   * The size of a column's chunk.
+   *
+   * @param opens whether the column's key must open it, which a signed plaintext footer shows to everybody
+   */
+  def chunkBytes(one: KeyedChunk, opens: Boolean, counters: ReadCounters): Long =
     Option(one.chunk.getMeta_data)
+      .filterNot(_ => opens)
       .getOrElse(KeyedFile.metadataOf(one, crypto, version.path.toString, counters))
       .getTotal_compressed_size
 

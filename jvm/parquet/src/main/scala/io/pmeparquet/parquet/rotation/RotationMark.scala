@@ -74,7 +74,7 @@ object RotationMark {
    * @throws io.pmeparquet.PmeException if a rotation with another aim has begun and has not ended
    */
   def place(table: Path, aim: String, conf: Configuration): RotationMark = {
-    val path = new Path(table, Prefix + Sha256.ofText(aim).take(NameDigits))
+    val path = pathOf(table, aim)
     val mark = new RotationMark(path, conf)
     // Before it looks for others: of two rotations that begin at once, at least one sees the other. An existing mark is
     // from a run with the same aim; anything else of its name is not written to, and does not let this one continue.
@@ -86,6 +86,9 @@ object RotationMark {
     }
     mark
   }
+
+  /** Where the mark of an operation with this aim is. */
+  def pathOf(table: Path, aim: String): Path = new Path(table, Prefix + Sha256.ofText(aim).take(NameDigits))
 
   /** The marks of rotations that have begun and not ended. */
   def of(table: Path, conf: Configuration): Seq[Path] =

@@ -6,6 +6,7 @@ import java.util.UUID
 import scala.reflect.ClassTag
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{Audience, PmeErrors}
@@ -14,6 +15,7 @@ import io.pmeparquet.keys._
 import io.pmeparquet.kms.KmsAccess
 import io.pmeparquet.material.{JobKeks, KeyMaterial}
 import io.pmeparquet.options.{FileSettings, ReadSettings, WriteSettings}
+import io.pmeparquet.parquet.storage.ErasureNotes
 
 /** Makes scopes on the driver, and finds them by the id in a Hadoop configuration. */
 object Scopes {
@@ -188,8 +190,29 @@ object Scopes {
     missing.filter(files.masterKeys.contains).headOption.foreach { id =>
       throw PmeErrors.keyNotFound(where, id, kms.describe)
     }
+    requireNotErased(missing, administration, tableDirectory, conf, kms.describe)
     if (missing.nonEmpty) administration.create(missing, where)
     missing.nonEmpty
+  }
+
+  /** Some KMSs forget keys that were destroyed; the table does not. */
+  private def requireNotErased(
+      missing: Seq[String],
+      administration: KeyAdministration,
+      table: String,
+      conf: Configuration,
+      kms: String
+  ): Unit = {
+    lazy val names = administration.namesOf(missing, table)
+    val erased =
+      if (missing.isEmpty) Set.empty[String]
+      else
+        ErasureNotes
+          .of(new Path(table), conf)
+          .flatMap(_._2.headOption.flatMap(ErasureNotes.parsed))
+          .flatMap(ErasureNotes.keyNames(_))
+          .toSet
+    missing.find(id => erased(names(id))).foreach(id => throw PmeErrors.nameOfDestroyedKey(table, id, kms))
   }
 
   private def masterKeysOf(files: FileSettings, places: Option[Seq[FilePlace]], where: String): Seq[String] =

@@ -36,9 +36,13 @@ private[admin] final class FooterReading(session: SparkSession, options: Map[Str
     RotationKeys.open(kms, None, resolved.readSettings, DriverRoute.open()).scope
   }
 
-  /** What protects each file of each part. */
-  def look(parts: Seq[Seq[ListedFile]]): Seq[Looked] = {
-    val usage = new FileUsage(scope)
+  /**
+   * What protects each file of each part.
+   *
+   * @param opensColumns as in [[FileUsage]]
+   */
+  def look(parts: Seq[Seq[ListedFile]], opensColumns: Boolean = false): Seq[Looked] = {
+    val usage = new FileUsage(scope, opensColumns)
     val step = Progress.step(session, "looking into footers", parts.map(_.size).sum)
     step.begin()
     parts.map {

@@ -2,7 +2,7 @@ package io.pmeparquet.spark.admin
 
 import scala.collection.JavaConverters._
 
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.Path
 import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.spark.sql.types.LongType
 import org.apache.spark.sql.SparkSession
@@ -189,7 +189,10 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
   /** Fails if there are files that would stay in plaintext because of a hidden name. */
   private def refuseUnseen(table: Path, found: TableFiles): Unit = {
     val (summaries, others) =
-      found.passedOver.flatMap(anyFileOf(_)).partition(path => Summaries.contains(path.getName))
+      found.passedOver
+        .map(_.getPath)
+        .flatMap(TableFiles.anyFileOf(_, conf))
+        .partition(path => Summaries.contains(path.getName))
     val above = Summaries.map(new Path(table, _)).filter(path => path.getFileSystem(conf).exists(path))
     (summaries ++ above).headOption.foreach { summary =>
       throw refused(s"$summary has statistics of its files in plaintext", "Delete it, and run this again.")
@@ -200,13 +203,6 @@ private[admin] final class TableInPlace(session: SparkSession, path: String, opt
         "Delete what failed writes left, or move it elsewhere, and run this again."
       )
     }
-  }
-
-  private def anyFileOf(passedOver: FileStatus): Option[Path] = {
-    val path = passedOver.getPath
-    // For a file, the listing has only the file itself.
-    val files = path.getFileSystem(conf).listFiles(path, /* recursive= */ true)
-    if (files.hasNext) Some(files.next().getPath) else None
   }
 
   private def refused(why: String, remedy: String) =

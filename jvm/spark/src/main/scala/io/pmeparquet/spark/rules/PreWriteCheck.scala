@@ -7,10 +7,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.{
   CreateDataSourceTableAsSelectCommand,
-  CreateDataSourceTableCommand
+  CreateDataSourceTableCommand,
+  ExplainCommand
 }
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
+import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.types.{StructField, StructType}
 
 import io.pmeparquet.columns.ColumnKeys
@@ -140,12 +142,20 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
           )
         )
           throw EncryptedWrite.sealedByPartition(write.outputPath.toString)
-        val made = options.withKeysMade(settings, write.outputPath, conf, places)
+        val made =
+          if (isExplained(session)) settings
+          else options.withKeysMade(settings, write.outputPath, conf, places)
         val prepared = PreparedWrite.of(made, conf, write.outputPath, leaves, places)
         PlanFields.withFormat(write)(_.withPrepared(prepared))
       }
     }
   }
+
+  /** Whether the statement that runs only shows a plan. */
+  private def isExplained(session: SparkSession): Boolean =
+    Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+      .flatMap(id => Option(SQLExecution.getQueryExecution(id.toLong)))
+      .exists(_.logical.isInstanceOf[ExplainCommand])
 
   private def dataSchema(write: InsertIntoHadoopFsRelationCommand): StructType = {
     val partitions = write.partitionColumns.map(_.exprId).toSet

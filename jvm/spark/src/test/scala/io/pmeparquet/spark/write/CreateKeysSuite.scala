@@ -51,6 +51,18 @@ class CreateKeysSuite extends KeystoreSuite {
     refused(Condition.Unsupported, "createKeys")(writeTo(target, (holding("t-acme").toSeq :+ creating): _*))
   }
 
+  test("EXPLAIN makes no keys") {
+    makeKeys("t-acme", "t-bolt", "t-cafe")
+    spark.sql(
+      s"CREATE TABLE tenants (id BIGINT, tenant STRING) USING pme_parquet PARTITIONED BY (tenant) LOCATION '$target' " +
+        "OPTIONS (footerKey 't-{tenant}')"
+    )
+    setOptions(keystoreOptions + creating)
+    untouched(keystore.toString)(spark.sql("EXPLAIN INSERT INTO tenants VALUES (1, 'new')").collect())
+    spark.sql("INSERT INTO tenants VALUES (1, 'new')")
+    assertEquals(count(), 1L)
+  }
+
   test("a table's definition makes no keys") {
     makeKeys("t-acme", "t-bolt", "t-cafe")
     spark.sql(

@@ -6,11 +6,18 @@ import java.time.Instant
 import scala.collection.JavaConverters._
 
 import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.JsonNode
 
 import io.pmeparquet.keys.KeyState
+import io.pmeparquet.parquet.storage.ErasureNotes
 
 /** What an erasure says: the plan, the note before the destruction, the certificate, and a page made of it. */
-private[erase] final class ErasureDocument(request: ErasureRequest, kms: String, consequence: String) {
+private[erase] final class ErasureDocument(
+    request: ErasureRequest,
+    kms: String,
+    names: Map[String, String],
+    consequence: String
+) {
   import ErasureDocument._
   import ErasureRecord.{putTexts, Mapper}
 
@@ -24,39 +31,47 @@ private[erase] final class ErasureDocument(request: ErasureRequest, kms: String,
     node
   }
 
-  /** @param before of a run that was killed, whose time counts */
+  /**
+   * @param before of an earlier run, whose time counts
+   * @param closed files that do not open without keys of other erasures, and the keys that they name
+   * @param probes what each key wrapped while it could
+   */
   def begun(
       states: Seq[(String, KeyState)],
       erased: Seq[ErasedFile],
-      before: Option[ObjectNode]
+      before: Option[ObjectNode],
+      closed: Seq[(String, Seq[String])],
+      probes: Seq[(String, Option[String])]
   ): ObjectNode = {
     val node = described(states, erased, "begun")
+    val closedBefore = node.putArray("closed_before")
+    closed.sortBy(_._1).foreach { case (file, keys) =>
+      putTexts(closedBefore.addObject().put("file", file), "keys", keys)
+    }
+    val wrapped = node.putArray("probes")
+    for { (id, probe) <- probes; text <- probe }
+      wrapped.addObject().put("name", names(id)).put("wrapped", text)
     val since = before.map(_.path("begun_at").asText("")).filter(_.nonEmpty)
     node.put("begun_at", since.getOrElse(now()))
   }
 
-  /**
-   * @param refusals of each key, the condition with which a new client of the KMS refused it
-   * @param opened how many files were tried
-   */
+  /** @param refusals of each key, the condition with which a new client of the KMS refused it */
   def proved(
       begun: ObjectNode,
       destroyed: Seq[(String, KeyState)],
       refusals: Seq[(String, Option[String])],
-      findings: Seq[ErasureFinding],
-      opened: Int
+      proof: Proved
   ): ObjectNode = {
     val node = begun.deepCopy()
-    node.put("state", if (findings.isEmpty) "complete" else "unproven").put("proved_at", now())
+    node.put("state", if (proof.findings.isEmpty) "complete" else "unproven").put("proved_at", now())
     putKeys(node, destroyed)
-    putFindings(node, findings)
+    putFindings(node, proof.findings)
     val evidence = node.putObject("evidence")
     val refused = evidence.putArray("kms_refuses")
     refusals.foreach { case (id, condition) =>
       refused.addObject().put("key", id).put("condition", condition.orNull)
     }
-    val lost = node.path("files").size
-    evidence.put("files_that_fail_to_open", lost).put("files_as_before", opened - lost)
+    evidence.put("files_that_fail_to_open", proof.closed).put("files_as_before", proof.asBefore)
     evidence.put("looked_at", "footers and the metadata of columns, of every file; no pages")
     putTexts(node, "not_covered", NotCovered)
     node
@@ -68,7 +83,7 @@ private[erase] final class ErasureDocument(request: ErasureRequest, kms: String,
       state: String
   ): ObjectNode = {
     val node = Mapper.createObjectNode()
-    node.put("format", ErasureRecord.Format).put("state", state).put("table", request.table.toString)
+    node.put("format", ErasureNotes.Format).put("state", state).put("table", request.table.toString)
     putTexts(node, "also", request.also.map(_.toString))
     putTexts(node, "looked_for_sharing", request.others.map(_.toString))
     node.put("by", request.by).put("kms", kms).put("consequence", consequence)
@@ -90,7 +105,7 @@ private[erase] final class ErasureDocument(request: ErasureRequest, kms: String,
   private def putKeys(node: ObjectNode, states: Seq[(String, KeyState)]): Unit = {
     val keys = node.putArray("keys")
     states.foreach { case (id, state) =>
-      val key = keys.addObject().put("key", id).put("state", state.name)
+      val key = keys.addObject().put("key", id).put("name", names(id)).put("state", state.name)
       state match {
         case KeyState.Scheduled(Some(until)) => key.put("until", until)
         case _ => ()
@@ -108,29 +123,46 @@ private[erase] final class ErasureDocument(request: ErasureRequest, kms: String,
   /** The certificate for a person. */
   def page(certificate: ObjectNode): String = {
     def text(name: String) = certificate.path(name).asText("")
-    def texts(name: String) = certificate.path(name).elements.asScala.map(_.asText).toSeq
+    def each(path: String)(line: JsonNode => String) =
+      certificate.at(path).elements.asScala.map(one => s"  ${line(one)}").toSeq
+    def section(title: String, lines: Seq[String]) = if (lines.isEmpty) Nil else "" +: title +: lines
     val totals = certificate.path("totals")
-    val keys = certificate.path("keys").elements.asScala.map { key =>
-      val until = Option(key.path("until").asText("")).filter(_.nonEmpty).fold("")(day => s" until $day")
-      s"  ${key.path("key").asText}: ${key.path("state").asText}$until"
-    }
+    val evidence = certificate.path("evidence")
     val partitions = request.partitions.toSeq.sorted.map { case (column, value) => s"$column=$value" }
     val rows = if (totals.has("rows")) totals.path("rows").asText else "an unknown number of"
+    val keys = each("/keys") { key =>
+      val until = Option(key.path("until").asText("")).filter(_.nonEmpty).fold("")(day => s" until $day")
+      s"${key.path("key").asText}: ${key.path("state").asText}$until"
+    }
+    val refusals = each("/evidence/kms_refuses") { one =>
+      val how = Option(one.path("condition").textValue)
+        .fold("the KMS says the state above, and nothing was there to try")(why =>
+          s"a new client of the KMS is refused it: $why"
+        )
+      s"${one.path("key").asText}: $how"
+    }
     (Seq(
       s"Erasure of rows of ${text("table")}: ${text("state")}",
       "",
       s"By ${text("by")}, begun ${text("begun_at")}, proved ${text("proved_at")}.",
-      s"Rows: $rows, in ${totals.path("files").asText} files${if (partitions.isEmpty) ""
-        else partitions.mkString(" of ", ", ", "")}.",
+      s"Rows: $rows, in ${totals.path("files").asText} files${partitions.mkString(" of ", ", ", "").trim match {
+          case "of" => ""
+          case some => s" $some"
+        }}.",
       s"Keys in ${text("kms")} (destroyed ${text("consequence")}):"
-    ) ++ keys ++ Seq(
-      "",
-      "Evidence: a new client of the KMS is refused the keys, each of these files fails to open for that reason, and",
-      s"${certificate.path("evidence").path("files_as_before").asText} other files are as before. Looked at: " +
-        s"${certificate.path("evidence").path("looked_at").asText}.",
-      "",
-      "Not covered:"
-    ) ++ texts("not_covered").map(one => s"  - $one")).mkString("", "\n", "\n")
+    ) ++ keys ++ section("Evidence:", refusals) ++ Seq(
+      s"  ${evidence.path("files_that_fail_to_open").asText} files fail to open for that reason, and " +
+        s"${evidence.path("files_as_before").asText} other files are as before.",
+      s"  Looked at: ${evidence.path("looked_at").asText}."
+    ) ++ section(
+      "Columns of these files that stay readable:",
+      each("/totals/columns_left_readable")(_.asText)
+    ) ++
+      section(
+        "Not as it should be:",
+        each("/findings")(one => s"${one.path("file").asText}: ${one.path("why").asText}")
+      ) ++
+      section("Not covered:", each("/not_covered")(one => s"- ${one.asText}"))).mkString("", "\n", "\n")
   }
 }
 
@@ -141,7 +173,7 @@ private[erase] object ErasureDocument {
     "backups of the KMS or keystore: whoever restores one can read the files again",
     "running applications, which may use keys that they have until the lifetime of keys (cacheLifetime) ends",
     "extracts and copies under other keys or in plaintext, also in tables that were not looked at",
-    "files that readers pass over (names with _ or . at the beginning), which were not looked at",
+    "partitions with a location of their own in a catalog, outside of the table's directory",
     "statistics that catalogs and logs of tables keep, names of files and partitions, and sizes",
     "versions in plaintext from before encryption, also on disks and in backups",
     "a scheduled destruction that the owner of the KMS cancels before its day"

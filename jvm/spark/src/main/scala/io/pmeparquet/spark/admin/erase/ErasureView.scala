@@ -1,24 +1,15 @@
 package io.pmeparquet.spark.admin.erase
 
-import scala.collection.mutable
-
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.SparkSession
-
-import io.pmeparquet.columns.FilePlace
-import io.pmeparquet.keys.{KeyAdministration, KeyState}
-import io.pmeparquet.parquet.inspect.{FileUse, KeyUse}
+import io.pmeparquet.keys.KeyState
+import io.pmeparquet.parquet.inspect.KeyUse
 import io.pmeparquet.parquet.rotation.FileRotation
-import io.pmeparquet.parquet.storage.ListedFile
-import io.pmeparquet.spark.admin.{FooterReading, LiveFiles, TableContents}
-import io.pmeparquet.spark.admin.job.{FileFailure, TableFiles}
+import io.pmeparquet.Condition
 
 /**
  * Something that keeps an erasure from being what it is meant to be.
  *
- * @param kind `shared` (rows of others are under the keys), `other table`, `left` (rows to erase are not under the keys),
- *   `unknown` (not looked at), `sealed` (a table, which a real run refuses), or after the destruction `unproven` and `late`
+ * @param kind `no file` (nothing is under a key), `shared` (rows of others are under the keys), `other table`, `left` (rows
+ *   to erase are not under the keys), `unknown` (not looked at, or nothing would prove it), `sealed` (a table, which a real run refuses), or after the destruction `unproven` and `late`
  * @param file its path
  */
 private[admin] final case class ErasureFinding(kind: String, file: String, why: String)
@@ -31,6 +22,7 @@ private[admin] final case class ErasureFinding(kind: String, file: String, why: 
  * @param columns those that nobody can read without the keys
  * @param left those that stay readable
  * @param rows none if the keys are gone already, and nothing was noted before
+ * @param there whether it still is where an earlier run noted it
  */
 private[admin] final case class ErasedFile(
     table: String,
@@ -41,79 +33,90 @@ private[admin] final case class ErasedFile(
     columns: Seq[String],
     left: Seq[String],
     rows: Option[Long],
-    bytes: Long
+    bytes: Long,
+    there: Boolean = true
 )
 
-/** A file as it was looked at. */
-private[erase] final case class LookedFile(
-    table: String,
-    part: String,
-    file: ListedFile,
-    found: Either[FileFailure, FileUse]
-) {
-  lazy val place: FilePlace = FilePlace.of(new Path(file.path).getParent.toUri.getPath)
-
-  def uses: Seq[KeyUse] = found.fold(_ => Nil, _.uses)
-}
-
-/** The keys of an erasure, by whatever id a file names them. ''Driver only.'' */
-private[erase] final class AskedKeys(val ids: Seq[String], administration: KeyAdministration, where: String) {
-  private val names = mutable.Map.empty[String, String]
-  private val states = mutable.Map.empty[String, KeyState]
-
-  meet(ids)
-  private val asked = ids.map(id => names(id) -> id).toMap
-
-  /** Asks for the names of keys that were met in files, together. */
-  def meet(ids: Seq[String]): Unit = names ++= administration.namesOf(ids.filterNot(names.contains), where)
-
-  /** The id by which the erasure names this key, if it is one of its keys. */
-  def asked(id: String): Option[String] = asked.get(names(id))
-
-  /** Asks for the states of keys that did not open files, together. */
-  def ask(ids: Seq[String]): Unit = states ++= administration.states(ids.filterNot(states.contains), where)
-
-  /** What the KMS says of a key that was asked for. */
-  def state(id: String): KeyState = states(id)
-}
-
-/** What the keys of an erasure open. ''Driver only.'' */
+/**
+ * What the keys of an erasure open. ''Driver only.''
+ *
+ * @param closed by path and size, the names of keys that verified records say a file was lost with
+ */
 private[erase] final class ErasureView(
     request: ErasureRequest,
     keys: AskedKeys,
-    closedBefore: Set[String],
+    closed: Map[(String, Long), Set[String]],
     caseSensitive: Boolean
 ) {
   import ErasureView._
 
-  def erased(looked: Seq[LookedFile]): Seq[ErasedFile] = looked.flatMap { one =>
-    val own = ownUses(one)
-    if (own.isEmpty) None
-    else {
-      val columns = own.flatMap(lost).distinct.sorted
-      val all = one.found.toOption.flatMap(_.columns).toSeq.flatten.map(_.column).distinct
-      Some(
-        ErasedFile(
-          one.table,
-          one.file.path,
-          one.part,
-          one.place.partition,
-          own.flatMap(_.masterKeyId).flatMap(keys.asked(_)).distinct.sorted,
-          columns,
-          all.filterNot(columns.toSet).sorted,
-          own.flatMap(_.rows).reduceOption(_ max _),
-          one.file.length
-        )
-      )
+  /** @param noted by an earlier run of the same erasure, which may have seen more */
+  def erased(looked: Seq[LookedFile], noted: Seq[ErasedFile]): Seq[ErasedFile] = {
+    val before = noted.map(file => file.file -> file).toMap
+    val now = looked.filter(ownUses(_).nonEmpty).map { one =>
+      val file = erased(one)
+      before.get(file.file).filter(old => file.rows.isEmpty && old.bytes == file.bytes).getOrElse(file)
     }
+    val paths = now.map(_.file).toSet
+    now.map(_.copy(there = true)) ++ noted.filterNot(file => paths(file.file)).map(_.copy(there = false))
+  }
+
+  private def erased(one: LookedFile): ErasedFile = {
+    val own = ownUses(one)
+    val columns = own.flatMap(lost).distinct.sorted
+    val all = (one.found.toOption.flatMap(_.columns).toSeq.flatten.map(_.column) ++ one.uses.flatMap(
+      _.columns
+    )).distinct
+    ErasedFile(
+      one.table,
+      one.file.path,
+      one.part,
+      one.place.partition,
+      own.flatMap(_.masterKeyId).flatMap(keys.asked(_)).distinct.sorted,
+      columns,
+      all.filterNot(columns.toSet).sorted,
+      own.flatMap(_.rows).reduceOption(_ max _),
+      one.file.length
+    )
   }
 
   /** Uses of the keys in a file. */
   def ownUses(one: LookedFile): Seq[KeyUse] = one.uses.filter(_.masterKeyId.exists(keys.asked(_).isDefined))
 
+  /** Files that do not open any more with keys of other erasures, and what they name. */
+  def closedBefore(looked: Seq[LookedFile]): Seq[(String, Seq[String])] =
+    looked.filter(one => ownUses(one).isEmpty && isClosed(one)).map { one =>
+      one.file.path -> one.uses.flatMap(_.masterKeyId).distinct.sorted
+    }
+
   /** What speaks against destroying the keys, the worst first. */
-  def findings(looked: Seq[LookedFile]): Seq[ErasureFinding] =
-    looked.flatMap(findingOf).sortBy(one => (Kinds.indexOf(one.kind), one.file))
+  def findings(
+      states: Seq[(String, KeyState)],
+      listed: Seq[ListedTable],
+      looked: Seq[LookedFile],
+      erased: Seq[ErasedFile]
+  ): Seq[ErasureFinding] = {
+    val hidden = listed.flatMap(_.hidden).map { file =>
+      ErasureFinding(
+        "unknown",
+        file.toString,
+        "readers pass it over because of its name, and nobody looked at it"
+      )
+    }
+    (withoutFile(states, erased) ++ looked.flatMap(findingOf) ++ hidden).sortBy { one =>
+      (Kinds.indexOf(one.kind), one.file)
+    }
+  }
+
+  /** A key whose files are elsewhere protects what nobody looked at. A record is enough only for a key that is gone. */
+  private def withoutFile(states: Seq[(String, KeyState)], erased: Seq[ErasedFile]): Seq[ErasureFinding] = {
+    keys.meet(erased.flatMap(_.keys).distinct)
+    states.flatMap { case (id, state) =>
+      val some = erased.filter(file => file.there || state != KeyState.Usable)
+      if (some.exists(_.keys.exists(keys.nameOf(_) == keys.nameOf(id)))) None
+      else Some(ErasureFinding("no file", request.table.toString, s"none of its files is under key '$id'"))
+    }
+  }
 
   private def findingOf(one: LookedFile): Option[ErasureFinding] = {
     def finding(kind: String, why: String) = Some(ErasureFinding(kind, one.file.path, why))
@@ -123,13 +126,16 @@ private[erase] final class ErasureView(
       case None if isOwn && !request.tables.contains(one.table) =>
         finding("other table", s"it is of another table, ${one.table}, and under the same key")
       case None if isOwn => outside(one).flatMap(finding("shared", _))
-      case None if request.partitions.nonEmpty && isMeant(one) && request.tables.contains(one.table) =>
-        finding("left", "it is in the partition, and under none of the keys, so its rows stay readable")
+      case None if isMeant(one) =>
+        finding("left", "it is to be erased, and under none of the keys, so its rows stay readable")
       case _ => None
     }
   }
 
-  private def isMeant(one: LookedFile): Boolean = !isClosed(one) && outside(one).isEmpty
+  /** Without partitions, all files of the tables are. Checkpoints have no rows, and closed footers leave none. */
+  private def isMeant(one: LookedFile): Boolean =
+    request.tables.contains(one.table) && one.part != LookedFile.Checkpoint && outside(one).isEmpty &&
+      !(isClosed(one) && one.found.exists(_.columns.isEmpty))
 
   private def outside(one: LookedFile): Option[String] =
     if (request.partitions.isEmpty)
@@ -145,31 +151,61 @@ private[erase] final class ErasureView(
           s"it is under the key, and in $place, outside of $column=$value"
         }
 
-  /** Why it is not known which keys a file has; none if it is known, or if nobody can open the file any more. */
+  /** Why it is not known which keys a file has, or whether it needs them; none if it is known, or nobody can open it. */
   private def unknown(one: LookedFile): Option[String] = one.found match {
     case Left(failed) => Some(s"it could not be looked at: ${failed.message}")
-    case Right(use) =>
-      use.uses
-        .find(isUnknown)
-        .filterNot(_ => isClosed(one))
-        .map(of => s"it could not be looked at (${of.problem.getOrElse("it names no key")})")
+    case Right(_) => unnamed(one).orElse(unopened(one)).orElse(unshown(one))
+  }
+
+  private def unnamed(one: LookedFile): Option[String] =
+    one.uses
+      .flatMap(_.masterKeyId)
+      .find(keys.nameOf(_).isEmpty)
+      .map(id => s"it names '$id', which is no key of this KMS")
+
+  private def unopened(one: LookedFile): Option[String] = one.uses
+    .find(isUnknown)
+    .filterNot(_ => isClosed(one))
+    .map(of => s"it could not be looked at (${of.problem.getOrElse("it names no key")})")
+
+  /** What opens without the key now does so afterwards, too, and then there is no proof. */
+  private def unshown(one: LookedFile): Option[String] = {
+    val ids = one.uses.flatMap(_.masterKeyId).toSet
+    if (ownUses(one).exists(_.problem.isEmpty) && one.found.exists(_.columns.isEmpty))
+      Some("nothing shows that it needs the key: proofs for ORC files are not made yet")
+    else
+      one.keyedColumns.collectFirst {
+        case (column, id) if !id.exists(ids) =>
+          s"its column '$column' has a key that is not wrapped, or that nothing names"
+      }
   }
 
   /** Whether the file does not open without keys that are gone. */
   private def isClosed(one: LookedFile): Boolean = {
     val unknowns = one.uses.filter(isUnknown)
-    unknowns.nonEmpty && unknowns.forall(_.masterKeyId.exists(isGone))
+    unknowns.nonEmpty && unknowns.forall(isOfGone(one, _))
   }
 
-  /** A record alone does not say so: whoever writes to the storage could hide a file that this user may not open. */
-  private def isGone(id: String) = keys.state(id) match {
-    case KeyState.Missing => closedBefore(id) || keys.asked(id).exists(closedBefore)
-    case state => state.isGone
-  }
+  /**
+   * What the KMS answers must say so, and either the key's state as well or a verified record of this file: otherwise
+   * whoever writes to the storage could hide a file that this user may not open.
+   */
+  private def isOfGone(one: LookedFile, use: KeyUse): Boolean =
+    use.problem.exists(Gone) && use.masterKeyId.exists { id =>
+      val state = keys.state(id)
+      val isNoted =
+        closed.getOrElse((one.file.path, one.file.length), Set.empty).exists(keys.nameOf(id).contains(_))
+      state.exists(_.isGone) || (isNoted && (use.problem.contains(Condition.KeyDestroyed.name) ||
+        (state.contains(KeyState.Missing) && keys.forgets)))
+    }
 }
 
 private[erase] object ErasureView {
-  private val Kinds = Seq("shared", "other table", "left", "unknown")
+
+  /** How a KMS refuses a key that is gone: some forget it. */
+  val Gone: Set[String] = Set(Condition.KeyDestroyed, Condition.KeyNotFound).map(_.name)
+
+  private val Kinds = Seq("no file", "shared", "other table", "left", "unknown")
 
   /** Whether it is not known which keys the file has: a footer names those of columns, also of columns that do not open. */
   def isUnknown(use: KeyUse): Boolean =
@@ -183,33 +219,4 @@ private[erase] object ErasureView {
   private def lost(use: KeyUse): Seq[String] =
     if (use.kind == KeyUse.Footer && use.material.contains(FileRotation.External)) use.columns
     else (use.columns ++ use.unreadable).distinct
-
-  /** The files at and below a table, by what they are to it. */
-  def listed(
-      session: SparkSession,
-      table: Path,
-      conf: Configuration,
-      options: Map[String, String],
-      live: Option[LiveFiles]
-  ): Seq[(String, Seq[ListedFile])] = {
-    val contents = TableContents.of(session, table, conf, options, live)
-    contents.tables.find(_.missing.nonEmpty).foreach { delta =>
-      throw io.pmeparquet.PmeErrors.liveFileMissing(delta.missing.head.toString, delta.log.version)
-    }
-    TableFiles.list(table, conf).marks.headOption.foreach { mark =>
-      throw TableFiles.underWay(table.toString, mark)
-    }
-    Seq(
-      "" -> contents.bare,
-      "live" -> contents.tables.flatMap(_.live),
-      "not live" -> contents.tables.flatMap(_.notLive),
-      "change data" -> contents.tables.flatMap(_.changes),
-      "checkpoint" -> contents.tables.flatMap(_.checkpoints)
-    )
-  }
-
-  def look(reading: FooterReading, table: String, parts: Seq[(String, Seq[ListedFile])]): Seq[LookedFile] =
-    parts.map(_._1).zip(reading.look(parts.map(_._2))).flatMap { case (part, found) =>
-      found.map { case (file, use) => LookedFile(table, part, file, use) }
-    }
 }

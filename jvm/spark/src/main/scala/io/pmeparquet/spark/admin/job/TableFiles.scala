@@ -12,7 +12,7 @@ import io.pmeparquet.{Audience, PmeErrors, PmeException}
 import io.pmeparquet.material.MaterialFile
 import io.pmeparquet.parquet.copy.InPlaceRun
 import io.pmeparquet.parquet.rotation.{FileRotation, RotationMark}
-import io.pmeparquet.parquet.storage.{LinkedDirectories, ListedFile, TableSwap}
+import io.pmeparquet.parquet.storage.{ErasureNotes, LinkedDirectories, ListedFile, TableSwap}
 import io.pmeparquet.snapshot.SnapshotDirectory
 import io.pmeparquet.spark.snapshot.SealedTable
 
@@ -61,6 +61,13 @@ private[spark] object TableFiles {
     LinkedDirectories.first(path, found.files.map(file => new Path(file.path)), conf).foreach { link =>
       throw PmeErrors.linkedDirectory(path.toString, link.toString)
     }
+
+  /** A file, or one that is somewhere in a directory. */
+  private[admin] def anyFileOf(passedOver: Path, conf: Configuration): Option[Path] = {
+    // For a file, the listing has only the file itself.
+    val files = passedOver.getFileSystem(conf).listFiles(passedOver, /* recursive= */ true)
+    if (files.hasNext) Some(files.next().getPath) else None
+  }
 
   private def isMark(path: Path) =
     RotationMark.isMark(path) || InPlaceRun.isMark(path) || TableSwap.isMark(path)
@@ -161,7 +168,7 @@ private[spark] object TableFiles {
       files.filter(isLeftover).map(_.getPath) ++ inner.flatMap(_.leftovers),
       TableLog.in(children.map(_.getPath)) ++ inner.flatMap(_.logs),
       children.map(_.getPath).filter(isMark) ++ inner.flatMap(_.marks),
-      (files.filter(isHidden) ++ hidden).filterNot(isHarmless) ++ inner.flatMap(_.passedOver)
+      (files.filter(isHidden) ++ hidden).filterNot(isHarmless(_, fs)) ++ inner.flatMap(_.passedOver)
     )
   }
 
@@ -174,16 +181,18 @@ private[spark] object TableFiles {
     )
 
   /** Whether this is a file without rows that we or other writers keep next to data files. */
-  private def isHarmless(file: FileStatus) = {
+  private def isHarmless(file: FileStatus, fs: FileSystem) = {
     val name = file.getPath.getName
-    name == "_SUCCESS" || Harmless.exists(name.startsWith) || (name.startsWith(".") && name.endsWith(".crc"))
+    name == "_SUCCESS" || Harmless.exists(name.startsWith) || isChecksum(name) ||
+    (name == ErasureNotes.Directory && file.isDirectory && fs.listStatus(file.getPath).forall { one =>
+      one.isFile && (ErasureNotes.isOwn(one.getPath.getName) || isChecksum(one.getPath.getName))
+    })
   }
 
-  /** The directory of the records of erasures. */
-  val Erasures = "_pme_erasures"
+  private def isChecksum(name: String) = name.startsWith(".") && name.endsWith(".crc")
 
   private val Harmless =
-    Seq("_started_", "_committed_", ".pme-", MaterialFile.Prefix, SnapshotDirectory.Name, Erasures)
+    Seq("_started_", "_committed_", ".pme-", MaterialFile.Prefix, SnapshotDirectory.Name)
 
   private def isLeftover(file: FileStatus) = file.getPath.getName.startsWith(FileRotation.LeftoverPrefix)
 

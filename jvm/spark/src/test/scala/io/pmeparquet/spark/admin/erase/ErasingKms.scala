@@ -33,7 +33,9 @@ final class ErasingKms
   private def used(id: String): AesKey = {
     val name = nameOf(id)
     if (gone.containsKey(name) && !lies)
-      throw if (forgets) KmsFailure.missing("no such key", null) else KmsFailure.destroyed("it is gone", null)
+      throw if (forgets()) KmsFailure.missing("no such key", null)
+      else KmsFailure.destroyed("it is gone", null)
+    if (spent(name)) throw KmsFailure.destroyed("its versions are gone", null)
     if (denied(name)) throw KmsFailure.denied("not for you", null)
     if (!known(name)) throw KmsFailure.missing("no such key", null)
     AesKey.of(Sha256.ofTexts(Seq(name)), "k")
@@ -52,19 +54,22 @@ final class ErasingKms
 
   override def state(id: String): String = {
     val name = nameOf(id)
-    if (gone.containsKey(name)) if (forgets) MISSING else s"$SCHEDULED 2027-01-15"
+    if (gone.containsKey(name)) if (forgets()) MISSING else s"$SCHEDULED 2027-01-15"
     else if (known(name)) USABLE
     else MISSING
   }
 
-  override def nameOf(id: String): String = id.stripPrefix("alias/")
+  override def nameOf(id: String): String =
+    if (odd(id)) throw KmsFailure.missing("no key can have that name", null) else id.stripPrefix("alias/")
+
   override def create(id: String): Unit = known += id
   override def consequence: String = "in this test"
+  override def forgets(): Boolean = ErasingKms.forgetsGone
 
   override def destroy(id: String): String = {
     onDestroy(id)
     gone.put(nameOf(id), "")
-    if (forgets) DESTROYED else state(id)
+    if (forgets()) DESTROYED else state(id)
   }
 }
 
@@ -82,8 +87,14 @@ object ErasingKms {
   /** Keys that it does not let this user use. */
   @volatile var denied: Set[String] = Set.empty
 
+  /** Keys that it still has, and does not use any more: only some of their versions are destroyed. */
+  @volatile var spent: Set[String] = Set.empty
+
+  /** Ids that are none. */
+  @volatile var odd: Set[String] = Set.empty
+
   /** Whether it does not know what it has destroyed, as Vault. */
-  @volatile var forgets = false
+  @volatile var forgetsGone = false
 
   /** Whether it goes on using what it has destroyed. */
   @volatile var lies = false
@@ -92,9 +103,11 @@ object ErasingKms {
     gone.clear()
     known = names.toSet
     denied = Set.empty
+    spent = Set.empty
+    odd = Set.empty
     onDestroy = _ => ()
     onWrap = () => ()
-    forgets = false
+    forgetsGone = false
     lies = false
   }
 

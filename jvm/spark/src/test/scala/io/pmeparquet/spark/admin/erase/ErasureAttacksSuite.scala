@@ -30,11 +30,13 @@ class ErasureAttacksSuite extends KeystoreSuite {
     Erasure.run(spark, target, erasing ++ options, keys, Map("tenant" -> tenant), dryRun = dryRun)
   )
 
-  private def record: Path = {
+  private def records: Seq[Path] = {
     val all = Files.list(Paths.get(target, "_pme_erasures"))
-    try all.iterator.asScala.find(_.toString.endsWith(".json")).get
+    try all.iterator.asScala.filter(_.toString.endsWith(".json")).toList.sortBy(_.toString.length)
     finally all.close()
   }
+
+  private def record: Path = records.head
 
   private def noted: JsonNode = new ObjectMapper().readTree(Files.readAllLines(record).get(0))
 
@@ -50,6 +52,7 @@ class ErasureAttacksSuite extends KeystoreSuite {
     ErasingKms.onWrap = () => { copied("acme", "bolt"); () }
     refused(Condition.Erasure, "added or removed meanwhile")(erase())
     assert(!ErasingKms.isGone("t-acme"))
+    assert(!Files.exists(Paths.get(target, "_pme_erasures")), "a run that destroyed nothing leaves no note")
   }
 
   test(
@@ -67,6 +70,91 @@ class ErasureAttacksSuite extends KeystoreSuite {
     ErasingKms.lies = true
     refused(Condition.Erasure, "still uses this key")(erase())
     assertEquals(noted.path("state").asText, "begun")
+    // Another place, which knows nothing, would answer so: what the key wrapped is in the note.
+    ErasingKms.forgetsGone = true
+    refused(Condition.Erasure, "still uses this key")(erase())
+    assertEquals(noted.path("probes").size, 1)
+  }
+
+  test("a KMS that does not forget its keys cannot lack one, whatever a record says") {
+    writeTo(target)
+    erase()
+    ErasingKms.reset("t-bolt", "t-cafe")
+    refused(Condition.KeyNotFound)(erase())
+  }
+
+  test("a key whose destruction stopped in between is not taken for kept, and the next run completes it") {
+    writeTo(target)
+    ErasingKms.onDestroy = { name =>
+      ErasingKms.spent = Set(name)
+      throw new IllegalStateException("killed")
+    }
+    refused(Condition.Erasure, "has begun")(erase())
+    val begun = noted
+    ErasingKms.onDestroy = _ => ()
+    assertEquals(erase().path("totals"), begun.path("totals"))
+    assert(ErasingKms.isGone("t-acme"))
+  }
+
+  test("an id that is none in this KMS keeps the keys, and names its file") {
+    writeTo(target)
+    ErasingKms.odd = Set("t-cafe")
+    refused(Condition.Erasure, "tenant=cafe", "no key of this KMS")(erase())
+    assert(!ErasingKms.isGone("t-acme"))
+  }
+
+  test("the mark of another operation keeps the keys, and that of a run is there for as long as it runs") {
+    writeTo(target)
+    val others = Files.createFile(Paths.get(target, ".pme-rotating-0123456789abcdef"))
+    intercept[Exception](erase())
+    assert(!ErasingKms.isGone("t-acme"))
+    Files.delete(others)
+    def marks = Paths.get(target).toFile.list().count(_.startsWith(".pme-rotating-"))
+    var during = 0
+    ErasingKms.onDestroy = _ => during = marks
+    erase()
+    assertEquals((during, marks), (1, 0))
+  }
+
+  test("key material that changes meanwhile stops it") {
+    writeTo(target, "keyMaterial" -> "external")
+    ErasingKms.onWrap = { () =>
+      val material = allFiles(target).find(_.toString.contains("_KEY_MATERIAL")).get
+      Files.writeString(material, Files.readString(material) + " ")
+      ()
+    }
+    refused(Condition.Erasure, "added or removed meanwhile")(erase())
+    assert(!ErasingKms.isGone("t-acme"))
+  }
+
+  test("a key that a record calls destroyed is not made again, where the KMS forgets") {
+    writeTo(target)
+    ErasingKms.forgetsGone = true
+    erase()
+    refused(Condition.KeyDestroyed, "'t-acme'")(writeTo(target, "createKeys" -> "true"))
+  }
+
+  test(
+    "a record of other keys does not count, and files that were closed before are listed with their keys"
+  ) {
+    writeTo(target)
+    val ofAcme = {
+      erase()
+      record
+    }
+    val done = erase(Seq("t-bolt"), "bolt")
+    assert(done.at("/closed_before/0/file").asText.contains("tenant=acme"), done.path("closed_before"))
+    assertEquals(done.at("/closed_before/0/keys/0").asText, "t-acme")
+    val ofBolt = records.find(_ != ofAcme).get
+    Files.copy(ofBolt, ofAcme, StandardCopyOption.REPLACE_EXISTING)
+    refused(Condition.Erasure, "is of other keys")(erase())
+  }
+
+  test("what a killed write of a record left keeps nobody") {
+    writeTo(target)
+    Files.createDirectory(Paths.get(target, "_pme_erasures"))
+    Files.writeString(Paths.get(target, "_pme_erasures", ".pme-rotation-half"), "{\"form")
+    assertEquals(erase().path("state").asText, "complete")
   }
 
   test("a run that was killed between two keys is completed, with the facts from before") {
@@ -95,9 +183,14 @@ class ErasureAttacksSuite extends KeystoreSuite {
 
   test("a KMS that forgets what it destroyed: the record says that this was no slip") {
     writeTo(target)
-    ErasingKms.forgets = true
+    ErasingKms.forgetsGone = true
     assertEquals(erase().path("state").asText, "complete")
     assertEquals(erase().path("state").asText, "complete")
+    // Who signs believes only what is signed.
+    val signing = Map("signingKey" -> "officer")
+    refused(Condition.Erasure, "tenant=acme", "could not be looked at") {
+      erase(Seq("t-bolt"), "bolt", options = signing)
+    }
     assertEquals(erase(Seq("t-bolt"), "bolt").path("state").asText, "complete")
     refused(Condition.KeyNotFound)(erase(Seq("t-nobody"), "nobody"))
     FileUtils.deleteDirectory(Paths.get(target, "_pme_erasures").toFile)
@@ -110,6 +203,11 @@ class ErasureAttacksSuite extends KeystoreSuite {
     val planted = Files.readString(record).replace("t-bolt", "t-cafe")
     Files.writeString(record.resolveSibling("erasure-0123456789abcdef.json"), planted)
     ErasingKms.denied = Set("t-cafe")
+    refused(Condition.Erasure, "tenant=cafe", "could not be looked at")(erase())
+    // Nor one that the KMS forgot for other reasons: the record lists none of its files.
+    ErasingKms.denied = Set.empty
+    ErasingKms.known -= "t-cafe"
+    ErasingKms.forgetsGone = true
     refused(Condition.Erasure, "tenant=cafe", "could not be looked at")(erase())
     assert(!ErasingKms.isGone("t-acme"))
   }
@@ -145,8 +243,10 @@ class ErasureAttacksSuite extends KeystoreSuite {
     assertEquals(lines.size, 2)
     assert(new ObjectMapper().readTree(lines.get(1)).path("signature").asText.nonEmpty)
     assertEquals(erase(options = signing).path("totals"), done.path("totals"))
+    assertEquals(records.size, 2)
+    assertEquals(Files.readAllLines(record), lines)
     Files.write(
-      record,
+      records.last,
       (lines.get(0).replace("\"rows\":10", "\"rows\":99") + "\n" + lines.get(1) + "\n").getBytes
     )
     refused(Condition.Erasure, "is not signed")(erase(options = signing))

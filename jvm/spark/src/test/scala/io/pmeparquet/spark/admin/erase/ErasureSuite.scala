@@ -121,6 +121,7 @@ class ErasureSuite extends KeystoreSuite {
     FileUtils.deleteDirectory(Paths.get(target, "_pme_erasures").toFile)
     val again = erase()
     assertEquals(again.path("state").asText, "complete")
+    assertEquals(again.at("/evidence/kms_refuses/0/condition").isNull, true)
     assert(!again.path("totals").has("rows"))
     assert(again.path("totals").path("files").asInt > 0)
   }
@@ -147,6 +148,74 @@ class ErasureSuite extends KeystoreSuite {
     customers()
     writeTo(target, "footerKey" -> "footer")
     kept("stay readable")(erase())
+  }
+
+  test("without partitions every file is meant, and a key that none of them has is not destroyed") {
+    makeKeys("pii", "pii2")
+    write(people, keystoreOptions + ("uniformKey" -> "pii2"))
+    kept("none of its files is under key 'pii'")(erase(Seq("pii"), Map.empty))
+    people.write
+      .format("pme-parquet")
+      .options(keystoreOptions + ("uniformKey" -> "pii"))
+      .mode("append")
+      .save(target)
+    kept("stay readable")(erase(Seq("pii"), Map.empty))
+    assertEquals(erase(Seq("pii", "pii2"), Map.empty).path("state").asText, "complete")
+  }
+
+  test("columns are opened even where a readable footer shows them, and the page says what stays readable") {
+    makeKeys("footer", "pii")
+    val columns = Map("footerKey" -> "footer", "plaintextFooter" -> "true", "columnKeys" -> "pii: ssn")
+    write(people, keystoreOptions ++ columns)
+    val done = erase(Seq("pii"), Map.empty)
+    assertEquals(done.path("state").asText, "complete")
+    assertEquals(done.at("/evidence/files_that_fail_to_open").asInt, files().size)
+    val page = Files.readString(Paths.get(recordFile.toString.replace(".json", ".txt")))
+    assert(page.contains("stay readable:\n  id\n  salary\n"), page)
+  }
+
+  test("ORC files are refused, whose destruction nothing would prove") {
+    makeKeys("pii")
+    people.write.format("pme-orc").options(keystoreOptions + ("columnKeys" -> "pii: ssn")).save(target)
+    kept("ORC")(erase(Seq("pii"), Map.empty))
+    assertEquals(
+      erase(Seq("pii"), Map.empty, dryRun = true).at("/files/0/left").toString,
+      """["id","salary"]"""
+    )
+  }
+
+  test("files that readers pass over keep the keys, also beside our records") {
+    customers()
+    val rows = Files.readAllBytes(files().head)
+    Seq("_temporary/0/part.parquet", "_pme_erasures_old/part.parquet", "_pme_erasures/part.parquet").foreach {
+      name =>
+        val hidden = Paths.get(target, name)
+        Files.createDirectories(hidden.getParent)
+        Files.write(hidden, rows)
+        kept(name.split('/').head, "readers pass it over")(erase())
+        FileUtils.deleteDirectory(Paths.get(target, name.split('/').head).toFile)
+    }
+  }
+
+  test("a link to another directory keeps the keys") {
+    customers()
+    val place = Paths.get(target, "tenant=acme")
+    val moved = Files.move(place, directory.resolve("tenant=acme"))
+    Files.createSymbolicLink(place, moved)
+    untouched(keystore.toString)(refused(Condition.Unsupported, "link")(erase()))
+  }
+
+  test("a further run keeps the certificate, and files that are gone since") {
+    customers()
+    val first = erase()
+    val (file, content) = (recordFile, Files.readString(recordFile))
+    val lost = files().filter(_.toString.contains("tenant=acme"))
+    lost.foreach(Files.delete)
+    val second = erase()
+    assertEquals(Files.readString(file), content)
+    assertEquals(second.path("totals"), first.path("totals"))
+    second.path("files").forEach(one => assertEquals(one.path("there").asBoolean(true), false))
+    assertEquals(second.at("/evidence/files_that_fail_to_open").asInt, 0)
   }
 
   test("a column that keeps its own key is said to stay readable, where the footer is") {
