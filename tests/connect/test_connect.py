@@ -18,10 +18,7 @@ from tests.support import needs, session
 from tests.support.canary import assert_encrypted_footers, assert_no_canaries
 from tests.support.shown import named, not_ok
 
-pytestmark = [
-    needs.spark((4, 0), "PySpark 3.5 does not bring the Spark Connect server's jar"),
-    pytest.mark.nightly,
-]
+pytestmark = [needs.spark((4, 0), "PySpark 3.5 does not bring the Spark Connect server's jar"), pytest.mark.nightly]
 
 SCRIPT = Path(__file__).with_name("round_trip.py")
 

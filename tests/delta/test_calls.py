@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
     from tests.support.kms.counting import Called
 
-pytestmark = [
-    pytest.mark.slow,
-    needs.delta,
-    pytest.mark.nightly,
-]
+pytestmark = [pytest.mark.slow, needs.delta, pytest.mark.nightly]
 
 # Another minute has all statements.
 FILES = 200 if needs.ALL else 6

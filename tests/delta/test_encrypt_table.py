@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
     from tests.delta.delta_tables import Checked
 
-pytestmark = [
-    pytest.mark.slow,
-    needs.delta,
-    pytest.mark.nightly,
-]
+pytestmark = [pytest.mark.slow, needs.delta, pytest.mark.nightly]
 
 # Delta's own work takes minutes: `make test-all` has the other parts.
 SHORT = ("simple",)

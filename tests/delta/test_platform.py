@@ -13,12 +13,7 @@ from tests.support.processes import result_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [
-    pytest.mark.slow,
-    needs.delta,
-    needs.test_all,
-    pytest.mark.oldest,
-]
+pytestmark = [pytest.mark.slow, needs.delta, needs.test_all, pytest.mark.oldest]
 
 
 def test_every_promise_holds_with_delta(tmp_path: Path) -> None:

@@ -14,12 +14,7 @@ from tests.support import needs
 from tests.support.canary import files_under
 from tests.support.metastore import Outcome
 
-pytestmark = [
-    pytest.mark.slow,
-    needs.delta,
-    needs.test_all,
-    pytest.mark.oldest,
-]
+pytestmark = [pytest.mark.slow, needs.delta, needs.test_all, pytest.mark.oldest]
 
 PATIENCE = 1800
 EVOLVING = {"": "evolving", "name": "evolvingname"}

@@ -10,11 +10,7 @@ from tests.delta.delta_ran import CHECKPOINT, ELSEWHERE, VECTORS, Ran, assert_ch
 from tests.support import needs
 from tests.support.session import SPARK_VERSION
 
-pytestmark = [
-    pytest.mark.slow,
-    needs.delta,
-    pytest.mark.oldest,
-]
+pytestmark = [pytest.mark.slow, needs.delta, pytest.mark.oldest]
 
 # Delta's own work takes two minutes: `make test-all` has it.
 RUNS = {

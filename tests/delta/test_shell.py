@@ -21,12 +21,7 @@ from tests.support.session import write_keys
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [
-    pytest.mark.slow,
-    needs.delta,
-    needs.test_all,
-    pytest.mark.oldest,
-]
+pytestmark = [pytest.mark.slow, needs.delta, needs.test_all, pytest.mark.oldest]
 
 PROGRAM = "from pme_parquet.cli import main; main()"
 PATIENCE = 900

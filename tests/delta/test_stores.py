@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 
     from tests.support.storage import Lake
 
-pytestmark = [
-    pytest.mark.slow,
-    needs.delta,
-    needs.test_all,
-    pytest.mark.all_rows,
-    pytest.mark.oldest,
-]
+pytestmark = [pytest.mark.slow, needs.delta, needs.test_all, pytest.mark.all_rows, pytest.mark.oldest]
 
 PATIENCE = 600
 MARKS = "_pme_encrypting"

@@ -17,12 +17,7 @@ from tests.support.processes import result_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [
-    pytest.mark.slow,
-    needs.delta,
-    needs.test_all,
-    pytest.mark.oldest,
-]
+pytestmark = [pytest.mark.slow, needs.delta, needs.test_all, pytest.mark.oldest]
 
 LIVE, NOT_LIVE, CHECKPOINTS, CHANGES = 5, 4, 2, 1
 PATIENCE = 600

@@ -17,11 +17,7 @@ from tests.support.session import SPARK_VERSION
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [
-    pytest.mark.slow,
-    needs.delta,
-    pytest.mark.nightly,
-]
+pytestmark = [pytest.mark.slow, needs.delta, pytest.mark.nightly]
 
 PATIENCE = 600
 FRAMES = ["save", "saveAsTable", "saveAsTable of a table", "writeTo create", "writeTo append", "stream", "toTable"]

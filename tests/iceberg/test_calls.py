@@ -18,12 +18,7 @@ if TYPE_CHECKING:
 
 FILES = 200
 MASTERS = ["local[2]", "local-cluster[2,1,1024]"]
-pytestmark = [
-    pytest.mark.slow,
-    needs.iceberg,
-    needs.test_all,
-    pytest.mark.oldest,
-]
+pytestmark = [pytest.mark.slow, needs.iceberg, needs.test_all, pytest.mark.oldest]
 WRAP, UNWRAP = ("wrap", KEY, "driver"), ("unwrap", KEY, "driver")
 
 

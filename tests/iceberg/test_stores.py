@@ -19,13 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 VERSIONS = iceberg_job.VERSIONS.get(SPARK_VERSION, [])[:1]
-pytestmark = [
-    pytest.mark.slow,
-    needs.iceberg,
-    needs.test_all,
-    pytest.mark.all_rows,
-    pytest.mark.oldest,
-]
+pytestmark = [pytest.mark.slow, needs.iceberg, needs.test_all, pytest.mark.all_rows, pytest.mark.oldest]
 only_s3a = needs.sparks({(4, 1)}, "there is no S3A here for this Spark")
 PATIENCE = 600
 FIRST = {at: at * 1.5 for at in range(10)}

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    needs.s3a,
-    pytest.mark.nightly,
-]
+pytestmark = [needs.s3a, pytest.mark.nightly]
 
 BUCKET = "orc-tables"
 SECRETS = (b"name-", b"ssn-", b"street-", b"tag-")

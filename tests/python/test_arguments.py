@@ -30,14 +30,15 @@ ENC = pme.Encryption(kms=STORE, footer_key="footer")
 # The meaning of a parameter by its name: a new function with one of these must accept all forms of it.
 PATHS = {"path", "source", "target", "out"}
 KMS = {"kms", "new_kms"}
-# Paths that are no table's: a keystore's, which PKCS#11 does not have, and a secret's.
-OWN_TYPES = {"Keystore", "file"}
+# Paths that are no table's: a keystore's, which PKCS#11 does not have, a secret's, and a record's.
+OWN_TYPES = {"Keystore", "file", "key_record"}
 
 CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "verify": lambda spark, path, kms: pme.verify(spark, path, kms=kms),
     "key_usage": lambda spark, path, kms: pme.key_usage(spark, path, kms=kms),
     "rotate": lambda spark, path, kms: pme.rotate(spark, path, kms=kms, new_kms=kms),
     "migrate_orc": lambda spark, path, kms: pme.migrate_orc(spark, path, path, ENC, kms),
+    "erase": lambda spark, path, kms: pme.erase(spark, path, ["t-acme"], kms=kms),
     "recover": lambda spark, path, kms: pme.recover(spark, path, path, ENC, kms, lost="rows"),
     "compact": pme.compact,
     "rekey": lambda spark, path, kms: pme.rekey(spark, path, path, ENC, kms),

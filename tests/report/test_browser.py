@@ -101,10 +101,7 @@ def measured(page: Path, scratch: Path, width: int, *flags: str) -> dict[str, An
     return found
 
 
-pytestmark = [
-    needs.chromium,
-    pytest.mark.rows(3),
-]
+pytestmark = [needs.chromium, pytest.mark.rows(3)]
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,4 @@ from tests.storage.races import (
 )
 from tests.support import needs
 
-pytestmark = [
-    needs.test_all,
-    needs.s3a,
-    pytest.mark.all_rows,
-]
+pytestmark = [needs.test_all, needs.s3a, pytest.mark.all_rows]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +92,7 @@ class KeyRecord(Showable):
     @property
     def _shown(self) -> Shown:
         keys = sorted({use.master_key for use in self.uses})
-        title = f"{number(len(self.uses), 'use')} of {number(len(keys), 'master key')}"
+        title = f"{number(sum(use.result != 'asked' for use in self.uses), 'use')} of {number(len(keys), 'master key')}"
         tables = (Table(_HEADER, tuple(map(self._row, keys))),) if keys else ()
         return Shown(title, tables, tuple(Line(printable(problem), "red") for problem in self.problems))
 
@@ -161,6 +160,8 @@ class _Reading:
         self._open: dict[str, int] = {}
 
     def take(self, line: bytes) -> None:
+        from hashlib import sha256  # noqa: PLC0415 slow to import
+
         before, chain = self._head[0], self._chain
         self._chain = sha256(line).hexdigest()
         node = _parsed(line)

@@ -71,6 +71,23 @@ class ParquetLayerSuite extends FunSuite {
     )
   }
 
+  test(
+    "a batch of a stream gets keys as long as its scope lives, and none by another letter case, however often"
+  ) {
+    val lines = Seq("t-acme", "t-ACME").map(_ + "=" + Base64.getEncoder.encodeToString(master)).mkString("\n")
+    val use = byDriver.copy(settings = StaticSettings(new Secret(lines)))
+    val batch = Scopes.forBatch(writeSettingsBy(use, "footerKey" -> "t-{tenant}"), "/t", conf)
+    def wrapped(name: String) =
+      batch
+        .wrapper(conf)
+        .wrap(AesKey.random(128, new java.security.SecureRandom), name, isFooterKey = true, "f")
+    System.gc()
+    assertEquals(wrapped("t-acme").masterKeyId, "t-acme")
+    for (_ <- 1 to 2) assertEquals(condition(wrapped("t-ACME")), "PME_UNSUPPORTED")
+    assertEquals(condition(wrapped("other")), "PME_KEY_DENIED")
+    assertEquals(wrapped("t-acme").kek, wrapped("t-acme").kek)
+  }
+
   test("leaf columns have Spark's names, in every form of lists and maps") {
     val schema = MessageTypeParser.parseMessageType("""message m {
       optional binary a (UTF8);

@@ -105,21 +105,23 @@ private[audit] object KeyEvent {
    * The directory of a table without its partitions, and the column, if a file is why a key was needed. Of several keys of
    * a file that are asked for together, no column is named.
    *
-   * @param where `<file>`, `<file>, footer`, `<file>, column '<name>'` or `write to <directory>`
+   * @param where `<file>`, `<file>, footer`, `<file>, column '<name>'`, `write to <table>` or `erasure of <table>`
    */
   def placeOf(where: String): Option[(String, Option[String])] = {
     val (file, column) = where.indexOf(Column) match {
       case -1 => where.stripSuffix(" or column").stripSuffix(", footer") -> None
       case at => where.take(at) -> Some(where.drop(at + Column.length).stripSuffix("'"))
     }
-    val directory =
-      if (file.startsWith(WriteTo)) file.stripPrefix(WriteTo) else file.take(file.lastIndexOf('/').max(0))
+    val directory = OfTable.find(file.startsWith) match {
+      case Some(before) => file.stripPrefix(before)
+      case None => file.take(file.lastIndexOf('/').max(0))
+    }
     if (directory.isEmpty) None
     else Some(directory.replaceFirst("(/[^/=]+=[^/]*)+$", "") -> column)
   }
 
   private val Column = ", column '"
-  private val WriteTo = "write to "
+  private val OfTable = Seq("write to ", "erasure of ")
 
   /** Names of files and keys are texts of others. */
   private val MostChars = 2000

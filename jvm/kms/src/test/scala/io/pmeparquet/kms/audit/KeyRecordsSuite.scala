@@ -179,6 +179,7 @@ class KeyRecordsSuite extends FunSuite {
       "file:/d/t/p.parquet, footer or column" -> Some("file:/d/t" -> None),
       "file:/d/t/p.parquet" -> Some("file:/d/t" -> None),
       "write to file:/d/t" -> Some("file:/d/t" -> None),
+      "erasure of s3a://b/orders" -> Some("s3a://b/orders" -> None),
       "ORC file, key 'x'" -> None,
       "rotation" -> None
     )

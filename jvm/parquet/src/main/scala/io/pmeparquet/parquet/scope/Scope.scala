@@ -1,9 +1,5 @@
 package io.pmeparquet.parquet.scope
 
-import java.util.concurrent.ConcurrentHashMap
-
-import scala.collection.JavaConverters._
-
 import org.apache.hadoop.conf.Configuration
 
 import io.pmeparquet.keys.{
@@ -45,7 +41,7 @@ abstract class Scope private[pmeparquet] (val id: String) extends Serializable {
 private[parquet] final class ScopeOpening(
     val source: KmsSource,
     val use: Option[KmsUse],
-    keks: Option[KekSource] = None
+    private[parquet] val keks: Option[KekSource] = None
 )
 
 /**
@@ -55,10 +51,14 @@ private[parquet] final class ScopeOpening(
  */
 private[scope] final class LateKeks(val source: KmsSource, check: Seq[String] => Unit) extends KekSource {
   private val made = new SharedKeks(source, Long.MaxValue)
-  private val names = ConcurrentHashMap.newKeySet[String]()
+  private var names = Set.empty[String]
 
   override def kek(masterKeyId: String, bits: Int, where: String): IssuedKek = {
-    if (names.add(masterKeyId)) check(names.asScala.toSeq)
+    // A task that is refused is tried again.
+    synchronized {
+      if (!names(masterKeyId)) check((names + masterKeyId).toSeq)
+      names += masterKeyId
+    }
     made.kek(masterKeyId, bits, where)
   }
 }

@@ -22,13 +22,18 @@ import io.pmeparquet.spark.session.SparkAccess
  *
  * @param options of the KMS; without a KMS, this finds only what files show without keys
  */
-private[admin] final class FooterReading(session: SparkSession, options: Map[String, String]) {
+private[admin] final class FooterReading(
+    session: SparkSession,
+    options: Map[String, String],
+    purpose: KeyPurpose = KeyPurpose.Inspect
+) {
   import FooterReading._
 
   private val conf = SparkAccess.hadoopConf(session, options)
-  private val resolved = ResolvedOptions.ofFrame(session, options)
+  // Files may be older than the session's policy.
+  private val resolved = ResolvedOptions.ofSource(session, options, purpose)
 
-  val kms: Kms = if (resolved.namesKms) resolved.openKms(KeyPurpose.Inspect) else NoKms
+  val kms: Kms = if (resolved.namesKms) resolved.openKms(purpose) else NoKms
 
   /** Opens whatever the options have keys for, also files that they refuse: this scope reads no rows. */
   val scope: ReadScope = {

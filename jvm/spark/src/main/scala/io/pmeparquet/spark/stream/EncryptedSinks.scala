@@ -50,7 +50,7 @@ private[spark] trait EncryptedSinks extends StreamSinkProvider {
         "Remove it."
       )
     }
-    if (options.values.flag(PmeOptions.CreateKeys))
+    if (options.values.flag(PmeOptions.CreateKeys) && options.hasKeyTemplates)
       throw PmeErrors.unsupported(
         path,
         "createKeys=true in a stream",

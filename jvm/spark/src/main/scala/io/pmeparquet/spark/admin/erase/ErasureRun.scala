@@ -23,7 +23,7 @@ private[erase] final class ErasureRun(
 ) {
   import ErasureRun._
 
-  private val where = request.table.toString
+  private val where = s"erasure of ${request.table}"
   private val resolved = ResolvedOptions.ofFrame(session, options)
   private val kms: Kms = resolved.openKms(KeyPurpose.Erase)
 

@@ -4,6 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.keys.KeyPurpose
 import io.pmeparquet.parquet.rotation.RotationMark
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.admin.{FooterReading, TableContents}
@@ -77,7 +78,7 @@ private[erase] final class ErasureTables(
 
   /** Opens all files, and columns under keys of their own. */
   def look(listed: Seq[ListedTable], keys: AskedKeys): Seq[LookedFile] = {
-    val reading = new FooterReading(session, options)
+    val reading = new FooterReading(session, options, KeyPurpose.Erase)
     val looked = listed.flatMap { one =>
       val found = reading.look(one.parts.map(_._2), opensColumns = true)
       one.parts.map(_._1).zip(found).flatMap { case (part, files) =>

@@ -163,9 +163,11 @@ private[erase] final class ErasureView(
       .find(keys.nameOf(_).isEmpty)
       .map(id => s"it names '$id', which is no key of this KMS")
 
+  /** A use of the keys themselves must open, or be gone: otherwise no proof follows. */
   private def unopened(one: LookedFile): Option[String] = one.uses
     .find(isUnknown)
     .filterNot(_ => isClosed(one))
+    .orElse(ownUses(one).find(_.problem.exists(!Gone(_))))
     .map(of => s"it could not be looked at (${of.problem.getOrElse("it names no key")})")
 
   /** What opens without the key now does so afterwards, too, and then there is no proof. */
@@ -207,10 +209,18 @@ private[erase] object ErasureView {
 
   private val Kinds = Seq("no file", "shared", "other table", "left", "unknown")
 
-  /** Whether it is not known which keys the file has: a footer names those of columns, also of columns that do not open. */
+  /**
+   * Whether it is not known which keys the file has. A footer that opens names those of columns. So a column that this user
+   * may not read is known, unless its key material is beside the file, where nothing authenticates it.
+   */
   def isUnknown(use: KeyUse): Boolean =
     if (use.kind == KeyUse.Footer) use.problem.isDefined || use.masterKeyId.isEmpty
-    else use.problem.isDefined && use.masterKeyId.isEmpty
+    else
+      use.problem.exists { problem =>
+        use.masterKeyId.isEmpty || problem != Condition.KeyDenied.name || use.material.contains(
+          FileRotation.External
+        )
+      }
 
   /**
    * The columns that nobody can read without the key. Material beside a file keeps the wrapped keys of columns, which are

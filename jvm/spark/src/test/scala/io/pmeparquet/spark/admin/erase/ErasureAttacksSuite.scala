@@ -76,6 +76,37 @@ class ErasureAttacksSuite extends KeystoreSuite {
     assertEquals(noted.path("probes").size, 1)
   }
 
+  test(
+    "with audit=require the record has what was asked for and done, and without one nothing is destroyed"
+  ) {
+    writeTo(target)
+    val nowhere = Map("audit" -> "require", "audit.file" -> directory.resolve("none/keys.jsonl").toString)
+    refused(Condition.Erasure, "no key was destroyed", "PME_AUDIT_FAILED")(erase(options = nowhere))
+    assert(!ErasingKms.isGone("t-acme"))
+    val file = directory.resolve("keys.jsonl")
+    erase(options = Map("audit" -> "require", "audit.file" -> file.toString))
+    val uses =
+      Files.readAllLines(file).asScala.map(new ObjectMapper().readTree(_)).filter(_.has("master_key"))
+    assertEquals(uses.map(_.path("purpose").asText).distinct.toSeq, Seq("erase"))
+    assertEquals(uses.map(_.path("table").asText).distinct.toSeq, Seq(s"file:$target"))
+    val destroyed = uses.filter(_.path("action").asText == "destroy").map(_.path("result").asText)
+    assertEquals(destroyed.toSeq, Seq("asked", "granted"))
+  }
+
+  test("a column whose key material is beside the file, and does not open, stops an erasure") {
+    writeTo(target, "columnKeys" -> "t-new: name", "keyMaterial" -> "external")
+    ErasingKms.denied = Set("t-new")
+    refused(Condition.Erasure, "could not be looked at", "PME_KEY_DENIED")(erase())
+    assert(!ErasingKms.isGone("t-acme"))
+  }
+
+  test("a key that this user may not unwrap with is not destroyed, because nothing would prove it") {
+    writeTo(target, "columnKeys" -> "c-acme: name")
+    ErasingKms.denied = Set("c-acme")
+    refused(Condition.Erasure, "PME_KEY_DENIED")(erase(keys = Seq("t-acme", "c-acme")))
+    assert(!ErasingKms.isGone("c-acme"))
+  }
+
   test("a KMS that does not forget its keys cannot lack one, whatever a record says") {
     writeTo(target)
     erase()
