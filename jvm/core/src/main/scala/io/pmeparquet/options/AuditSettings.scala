@@ -42,7 +42,8 @@ private[pmeparquet] object AuditSettings {
         "with kms.callFrom=executor the driver sees no uses of keys",
         "Use kms.callFrom=driver."
       )
-    KeyAudit(mode, file, purpose, table)
+    // Without a record, what a KMS is opened for keeps nobody from sharing what it gave.
+    if (mode.isOn) KeyAudit(mode, file, purpose, table) else KeyAudit.off(KeyPurpose.Read)
   }
 
   private def modeOf(text: String): AuditMode =

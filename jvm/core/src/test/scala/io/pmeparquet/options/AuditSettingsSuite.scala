@@ -9,11 +9,12 @@ class AuditSettingsSuite extends FunSuite {
   private def audit(
       option: Map[String, String] = Map.empty,
       session: Map[String, String] = Map.empty,
-      application: Map[String, String] = Map.empty
+      application: Map[String, String] = Map.empty,
+      purpose: KeyPurpose = KeyPurpose.Read
   ): KeyAudit = AuditSettings.of(
     new OptionValues(Map(Level.Option -> option, Level.SessionConf -> session)),
     application.get(_).toSeq,
-    KeyPurpose.Read,
+    purpose,
     None
   )
 
@@ -29,6 +30,11 @@ class AuditSettingsSuite extends FunSuite {
   test("nothing is recorded by default") {
     assertEquals(audit(), KeyAudit(AuditMode.Off, None, KeyPurpose.Read))
     assertEquals(audit(option = Map("audit" -> "Try")).mode, AuditMode.Try: AuditMode)
+  }
+
+  test("without a record operations share keys with reads, and with one they do not") {
+    assertEquals(audit(purpose = KeyPurpose.Copy), audit())
+    assertNotEquals(audit(required, purpose = KeyPurpose.Copy), audit(required))
   }
 
   test("the strictest of option, session and application counts") {
