@@ -66,6 +66,7 @@ class Opened:
         readable_columns: columns without a key, with the number of encrypted files in which they are readable.
         tables: the Delta tables, with the files of them that were not opened.
         all_files: whether files of Delta tables that are not live, and change data, were opened, too.
+        policies: the policies that the keys of Parquet files must follow: a file that does not is a finding.
     """
 
     files: int
@@ -79,6 +80,7 @@ class Opened:
     readable_columns: dict[str, int] = field(default_factory=dict)
     tables: tuple[DeltaFiles, ...] = ()
     all_files: bool = False
+    policies: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         parts = [f"{self.files} files, {self.modules} modules, {self.bytes} bytes opened"]
@@ -97,6 +99,7 @@ class Opened:
                 f"the sample (files={self.sample.files}, pages={self.sample.pages}, seed={self.sample.seed}) left out "
                 f"{self.skipped_files} files and {self.skipped_pages} pages"
             )
+        parts += [f"compared with {policy}" for policy in self.policies]
         parts += map(str, self.tables)
         others = sum(table.not_live + table.change_data for table in self.tables)
         if others and not self.all_files:
@@ -188,6 +191,7 @@ def verify(  # noqa: PLR0913 what to verify, and with what
         readable_columns={str(name): int(files) for name, files in done.readable().columns().items()},
         tables=tuple(map(delta_files, done.tables())),
         all_files=bool(all_files),
+        policies=tuple(map(str, done.policies())),
     )
     return findings
 

@@ -81,6 +81,7 @@ def _sentences(facts: Facts) -> Iterator[Sentence]:
         yield Sentence("bad", "Files are protected in different ways.", DIFFERENCES)
     yield from _snapshots(facts)
     yield _verified(facts)
+    yield from _policies(facts)
     seen = [problem for problem in facts.problems if not problem.verified]
     if seen:
         without = "" if facts.with_keys else " without keys"
@@ -207,6 +208,16 @@ def _verified(facts: Facts) -> Sentence:
         text = f"Verification has {number(len(found), 'finding')} in {files}{part}; {opened}."
         return Sentence("bad", text, FINDINGS)
     return Sentence("good", f"Verification has no findings{part}: {opened}.")
+
+
+def _policies(facts: Facts) -> Iterator[Sentence]:
+    for policy in facts.opened.policies if facts.opened else ():
+        if any(problem.verified for problem in facts.problems):
+            text = f"Findings of verification include each file that does not follow {policy}."
+            yield Sentence("note", text, FINDINGS)
+        else:
+            part = " in the sample" if facts.opened and facts.opened.sample else ""
+            yield Sentence("good", f"Every Parquet file{part} follows {policy}.")
 
 
 def _snapshots(facts: Facts) -> Iterator[Sentence]:

@@ -56,7 +56,8 @@ object Verification {
       done.opened,
       done.skipped,
       done.readable,
-      done.tables.map(new DeltaSeen(_)).toArray
+      done.tables.map(new DeltaSeen(_)).toArray,
+      done.policies.toArray
     )
   }
 
@@ -93,13 +94,17 @@ object Verification {
       allFiles: Boolean
   ): Seq[Finding] = run(session, path, options, sample, allFiles, None).findings
 
-  /** @param skipped how many files the sample left out */
+  /**
+   * @param skipped how many files the sample left out
+   * @param policies that the keys of Parquet files had to follow
+   */
   private final case class Run(
       findings: Seq[Finding],
       opened: Opened,
       skipped: Long,
       readable: ReadableColumns,
-      tables: Seq[DeltaContents]
+      tables: Seq[DeltaContents],
+      policies: Seq[String]
   )
 
   private def run(
@@ -135,7 +140,8 @@ object Verification {
     val differing = if (scope.settings.columns.isDefined) Nil else readable.findings
     val findings = sealing ++ logged ++ differing ++ done.flatMap(_.findings)
     val skipped = all.size + checkpoints.size - chosen.size
-    Run(findings, opened, skipped, readable, contents.tables)
+    val followed = resolved.policies.map(_.forReads).filter(_.bindsKeys).map(_.describe)
+    Run(findings, opened, skipped, readable, contents.tables, followed)
   }
 
   /** Live files that are not as the log says. */
@@ -172,13 +178,15 @@ object Verification {
  * @param skippedFiles how many files the sample left out
  * @param readable what has no key, so that there was nothing to open
  * @param tables the Delta tables at or below the path, or the one that the path is a part of
+ * @param policies those that the keys of Parquet files must follow: name, number and place of each
  */
 final class VerifiedTable(
     val findings: DataFrame,
     val opened: Opened,
     val skippedFiles: Long,
     val readable: ReadableColumns,
-    val tables: Array[DeltaSeen]
+    val tables: Array[DeltaSeen],
+    val policies: Array[String]
 )
 
 /**

@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.MetadataBuilder
 
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.policy.{PolicySignature, TagSource}
-import io.pmeparquet.spark.admin.{KeyUsage, Rotation, RotationSettings, TableCopies, WritePlan}
+import io.pmeparquet.spark.admin.{KeyUsage, Rotation, RotationSettings, TableCopies, Verification, WritePlan}
 import io.pmeparquet.spark.SparkSuite
 import io.pmeparquet.Condition.{BadOption, KeyMetadata, PlaintextFile, UnknownColumn, Unsupported}
 
@@ -208,6 +208,20 @@ class PolicySuite extends SparkSuite {
     }
     obey(policy(readers = "\"columns\": \"any\"", number = 2))
     assertEquals(rows(spark.read.format("pme-parquet").load(s"$directory/drifted")), rows(people))
+  }
+
+  test("verification says which policy files were compared with, and none if it binds no keys of readers") {
+    write(people, kms + ("footerKey" -> "footer"), s"$directory/drifted")
+    obey(policy())
+    val bound = Verification.verify(spark, s"$directory/drifted", kms)
+    assert(
+      bound.policies.map(_.takeWhile(_ != '(').trim).toSeq == Seq("policy 'company' 1"),
+      bound.policies.mkString
+    )
+    assert(bound.findings.collect().exists(_.toString.contains("tag 'pii' of policy 'company'")))
+    obey(policy(readers = "\"columns\": \"any\"", number = 2))
+    val free = Verification.verify(spark, s"$directory/drifted", kms)
+    assert(free.policies.isEmpty && free.findings.isEmpty)
   }
 
   test("a column that no tag matches fails the write, unless the policy has a default for it") {
