@@ -91,24 +91,30 @@ trait ConfigurationRoute {
  * @param unwraps whether it unwraps keys
  * @param wraps the master keys that may wrap keys
  * @param direct the master keys that it gives out themselves
+ * @param makes the master keys that it makes key-encryption keys under
  */
-final case class KeyGrants(unwraps: Boolean, wraps: String => Boolean, direct: String => Boolean)
+final case class KeyGrants(
+    unwraps: Boolean,
+    wraps: String => Boolean,
+    direct: String => Boolean,
+    makes: String => Boolean
+)
 
 object KeyGrants {
   private val none: String => Boolean = _ => false
 
   /** To executors that read and write with what a Hadoop configuration says. Tables of the user name the master keys. */
-  val toConfiguration: KeyGrants = KeyGrants(unwraps = true, _ => true, none)
+  val toConfiguration: KeyGrants = KeyGrants(unwraps = true, _ => true, none, _ => true)
 
-  def toRead(direct: String => Boolean): KeyGrants = KeyGrants(unwraps = true, none, direct)
+  def toRead(direct: String => Boolean): KeyGrants = KeyGrants(unwraps = true, none, direct, none)
 
   /** To a batch of a stream, whose tasks find out which of these master keys they need. */
-  def toBatch(masterKeys: String => Boolean): KeyGrants = KeyGrants(unwraps = false, masterKeys, none)
+  def toBatch(masterKeys: String => Boolean): KeyGrants = KeyGrants(unwraps = false, none, none, masterKeys)
 
   /** @param masterKeys of the write */
   def toWrite(masterKeys: Set[String], areDirect: Boolean): KeyGrants = {
     val own: String => Boolean = masterKeys
-    KeyGrants(unwraps = false, if (areDirect) none else own, if (areDirect) own else none)
+    KeyGrants(unwraps = false, if (areDirect) none else own, if (areDirect) own else none, none)
   }
 }
 
@@ -175,7 +181,7 @@ object KeyBrokers {
       case KeyRequest.Kek(id, bits, where) =>
         val maker = broker.flatMap(_.keksFound)
         KeyRequestCodec.bytesOfKek(
-          at(one => maker.isDefined && one.wraps(id), refused(s"a request for a key that '$id' wraps"))(_ =>
+          at(one => maker.isDefined && one.makes(id), refused(s"a request for a key that '$id' wraps"))(_ =>
             maker.get.kek(id, bits, where)
           )
         )

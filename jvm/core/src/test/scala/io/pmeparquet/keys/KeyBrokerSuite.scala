@@ -165,6 +165,18 @@ class KeyBrokerSuite extends FunSuite {
     assertEquals(condition(without.kek("a", 128, "t")), "PME_KEY_DENIED")
   }
 
+  test("tasks of a stream's batch get new keys under its master keys, and wrap nothing themselves") {
+    val source = new KmsSource(static, 1000)
+    val batch =
+      KeyBrokers.open(source, Here, KeyGrants.toBatch(_ == "a"), Some(new SharedKeks(source, 1000, () => 0L)))
+    val kek = batch.kek("a", 128, "t")
+    assertEquals(static.unwrap(kek.wrapped, "a", "t"), kek.key)
+    def condition(ask: => Any) = intercept[PmeException](ask).getCondition()
+    assertEquals(condition(batch.kek("b", 128, "t")), "PME_KEY_DENIED")
+    assertEquals(condition(batch.wrap(kek.key, "a", "t")), "PME_KEY_DENIED")
+    assertEquals(failure(batch.unwrap(Seq(wrapped(kek.key, "a")), "t").head), Some("PME_KEY_DENIED"))
+  }
+
   test("a broker is handed over as bytes, or the reason why there is none") {
     val source = new KmsSource(static, 1000)
     val broker = KeyBrokers.open(source, Route, toRead)
