@@ -1,13 +1,15 @@
 package io.pmeparquet.spark.admin.erase
 
+import java.nio.charset.StandardCharsets.ISO_8859_1
 import java.nio.file.{Files, Path, Paths}
+import java.util.{Base64, Locale}
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.commons.io.FileUtils
 
+import io.pmeparquet.{Condition, Sha256}
 import io.pmeparquet.spark.KeystoreSuite
-import io.pmeparquet.Condition
 
 /** Rows of a customer are erased with the customer's key, and nobody else's are. */
 class ErasureSuite extends KeystoreSuite {
@@ -85,6 +87,27 @@ class ErasureSuite extends KeystoreSuite {
       ),
       page
     )
+  }
+
+  test("what an erasure and a record of key use leave has no value of a row, and no key in any form") {
+    customers()
+    val log = directory.resolve("keys.jsonl")
+    erase(options = Map("audit" -> "require", "audit.file" -> log.toString))
+    val left = allFiles(directory.toString).filterNot(file => file == keystore || file.endsWith("password"))
+    assert(left.contains(log) && left.exists(_.startsWith(recordFile.getParent)), left.mkString("\n"))
+    val keys = (tenants.map("t-" + _) ++ Seq("pii", "footer")).map(name => Sha256.ofTexts(Seq(name)))
+    val forms = Seq[Array[Byte] => String](
+      new String(_, ISO_8859_1),
+      Sha256.hex(_),
+      Sha256.hex(_).toUpperCase(Locale.ROOT),
+      Base64.getEncoder.withoutPadding.encodeToString(_),
+      Base64.getUrlEncoder.withoutPadding.encodeToString(_)
+    )
+    val secrets = "canary-" +: (for (key <- keys; form <- forms) yield form(key))
+    for (file <- left) {
+      val content = new String(Files.readAllBytes(file), ISO_8859_1)
+      assertEquals(secrets.count(content.contains(_)), 0, file)
+    }
   }
 
   test("another erasure on the same table is not kept by files that are erased already") {
