@@ -202,7 +202,7 @@ def pages_of_one_ordinal(content: bytes) -> bytes:
 def test_duckdb_treats_every_page_as_the_first_of_its_chunk(
     spark: SparkSession, tmp_path: Path, target: str, static: dict[str, str]
 ) -> None:
-    # If this fails with a newer DuckDB, docs/interchange.md has good news to add.
+    # If this fails with a newer DuckDB, docs/other-engines.md has good news to add.
     options = static | {"uniformKey": "k128", "keyManagement": "direct", "parquet.page.row.count.limit": "300"}
     spark.range(0, 1000, 1, 1).write.format("pme-parquet").options(**options).save(target)
     [ours] = data_files(target)

@@ -67,7 +67,7 @@ def test_a_version_is_set_in_its_place_and_in_the_examples_of_documents(tmp_path
     for name in (
         "python/src/pme_parquet/_version.py",
         "README.md",
-        "docs/doctor.md",
+        "docs/compatibility.md",
         "docs/options.md",
         "python/pyproject.toml",
     ):
@@ -80,7 +80,7 @@ def test_a_version_is_set_in_its_place_and_in_the_examples_of_documents(tmp_path
     assert "pme_parquet-9.8.7rc1-py3-none-any.whl" in readme
     assert session.VERSION not in readme
     # What the doctor prints is what Python and the connector say of themselves.
-    doctor = (tmp_path / "docs/doctor.md").read_text()
+    doctor = (tmp_path / "docs/compatibility.md").read_text()
     assert f"pme-parquet-spark-4.0_2.13 9.8.7rc1, from …/jars/pme-parquet-spark-4.0_2.13-{VERSION}.jar" in doctor
     assert 'accp = ["pme-parquet-accp==9.8.7rc1"]' in (tmp_path / "python/pyproject.toml").read_text()
     # Since when there is an option.

@@ -1,4 +1,4 @@
-"""The table of docs/interchange.md: how many of the valid files each program opens. It says nothing of other files."""
+"""The table of docs/other-engines.md: how many valid files each program opens. It says nothing of other files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.vectors.runs import Outcome
 
 ROOT = FOLDER.parents[1]
-PAGE = ROOT / "docs" / "interchange.md"
+PAGE = ROOT / "docs" / "other-engines.md"
 BEGIN, END = "<!-- Made by `scripts/vectors docs`. -->", "<!-- The end of what it makes. -->"
 
 # A row for all files, and one for those with any of some features.

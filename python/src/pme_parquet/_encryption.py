@@ -64,9 +64,9 @@ class Encryption(Brief):
             prefix, a file with another one is refused, also if it was moved on purpose.
         store_aad_prefix: whether the file contains the prefix; if not, readers must set it. `true`: the prefix is
             readable in each file. `false`: without the prefix, files cannot be read.
-        policy: path or address of a policy, which names the keys of columns for all writers (docs/policy.md). The other
-            attributes may be stricter than it, and never weaker. Files without the keys of the policy are not read,
-            if its readers are bound.
+        policy: path or address of a policy, which names the keys of columns for all writers
+            (docs/policy-and-audit.md). The other attributes may be stricter than it, and never weaker. Files without
+            the keys of the policy are not read, if its readers are bound.
     """
 
     kms: KmsLike | None = None

@@ -2,7 +2,7 @@ package io.pmeparquet.options
 
 import io.pmeparquet.options.Use.Both
 
-/** The options of policies: `docs/policy.md`. */
+/** The options of policies: `docs/policy-and-audit.md`. */
 private[options] trait PolicyOptions {
   val Policy = OptionSpec(
     "policy",

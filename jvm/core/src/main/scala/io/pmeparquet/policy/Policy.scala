@@ -5,7 +5,7 @@ import io.pmeparquet.PmeErrors
 
 /**
  * A policy: which keys protect which columns of all tables of a session, and what reads and writes must require
- * (docs/policy.md). It says the same as options do, so everything that reads options follows it.
+ * (docs/policy-and-audit.md). It says the same as options do, so everything that reads options follows it.
  *
  * @param name of the policy, which does not change
  * @param number grows with each change

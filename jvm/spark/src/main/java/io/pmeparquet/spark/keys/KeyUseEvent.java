@@ -17,7 +17,7 @@ public final class KeyUseEvent implements SparkListenerEvent {
     this.event = event;
   }
 
-  /** The event as one line of JSON, as in the record: docs/audit.md has its fields. */
+  /** The event as one line of JSON, as in the record: docs/policy-and-audit.md has its fields. */
   public String json() {
     return event.json();
   }

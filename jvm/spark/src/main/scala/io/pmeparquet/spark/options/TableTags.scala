@@ -78,7 +78,7 @@ private[options] object TableTags {
     PmeErrors.badOption(
       where,
       "…",
-      "the tags of one column, separated by commas, as docs/policy.md shows them"
+      "the tags of one column, separated by commas, as docs/policy-and-audit.md shows them"
     )
 
   private def patternOf(path: Seq[String]) =
