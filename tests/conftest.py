@@ -60,6 +60,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item in kept]
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Do not import files that another process has found to have no test for this one."""
+    return ran.has_none(collection_path, PROCESS) or None
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add up the time of each folder's tests."""
     ran.add_seconds(report)

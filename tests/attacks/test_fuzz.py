@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SEED = int(os.environ.get("PME_FUZZ_SEED", "1"))
-SECONDS = float(os.environ.get("PME_FUZZ_SECONDS", "60" if needs.ALL else "5"))
+SECONDS = float(os.environ.get("PME_FUZZ_SECONDS", "60" if needs.ALL else "2"))
 FIRST = int(os.environ.get("PME_FUZZ_FIRST", "0"))
 
 # A read that hangs must not hang the run; the probe reports reads that take over ten seconds.

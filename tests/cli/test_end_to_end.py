@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.all_rows, pytest.mark.each_spark]
+pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.all_rows, pytest.mark.newest]
 LINE = re.compile(r"([a-z ]+): (\d+) of (\d+) files(?:, ([\d.]+ \w+) of ([\d.]+ \w+))?(?:, .* left)?")
 
 

@@ -66,7 +66,7 @@ def recorded(page: str, printed: list[str]) -> str:
     return _SESSION.sub(session, page)
 
 
-@pytest.mark.newest
+@pytest.mark.nightly
 # A few bytes of what Spark and parquet-java write differ between their versions.
 @needs.spark((4, 3), "recorded with Spark 4.3")
 def test_the_recorded_session_is_what_its_commands_print(

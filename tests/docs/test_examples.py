@@ -72,7 +72,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     return Demo(done.stdout, path)
 
 
-@pytest.mark.newest
+@pytest.mark.nightly
 def test_demo_runs_and_all_of_its_checks_hold(demo: Demo) -> None:
     shown, path = demo.shown, demo.path
     assert "FAILED" not in shown

@@ -73,7 +73,7 @@ def test_the_quickstart_leaves_what_other_pages_need(begun: Reader) -> None:
     assert (begun.directory / "people").is_dir()
 
 
-@pytest.mark.rows(5)
+@pytest.mark.rows(3)
 @pytest.mark.newest
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_code_of_a_page_does_what_the_page_shows(page: Path, begun: Reader, tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ def frame(spark: SparkSession, start: int) -> DataFrame:
     return spark.createDataFrame([*[(*row, True) for row in some], (99, *[None] * 9)], SCHEMA)
 
 
-@pytest.mark.each_spark
 def test_each_mode_leaves_the_rows_that_spark_s_own_source_leaves(spark: SparkSession, pair: Pair) -> None:
     def job(source: Source) -> DataFrame:
         source.write(frame(spark, 0), "append", compression="gzip")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.rows(1)
 
-TABLES, CONDITIONS = (20, 34) if needs.ALL else (12, 8)
+TABLES, CONDITIONS = (20, 34) if needs.ALL else (12, 5)
 FEW, MOST, FILES = 20, 120, 6
 TOGETHER = 12
 

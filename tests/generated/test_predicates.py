@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.generated import cases, tables
+from tests.support import needs
 from tests.support.canary import data_files
 from tests.support.session import SPARK_VERSION
 
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.rows(1)
 
-# `make test` takes the first of these: 320 cases.
+# `make test` takes the first of these, with half of the conditions.
 TABLES = int(os.environ.get("PME_TEST_TABLES", "40"))
 FIRST = int(os.environ.get("PME_TEST_FIRST_TABLE", TABLES * cases.SPARK))
-CONDITIONS = int(os.environ.get("PME_TEST_CONDITIONS", "40"))
+CONDITIONS = int(os.environ.get("PME_TEST_CONDITIONS", "40" if needs.ALL else "20"))
 THREADS = 4
 FILTER_FIRST = "io.pmeparquet.test.filterFirst"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 VERSIONS = iceberg_job.VERSIONS
 HERE = VERSIONS.get(SPARK_VERSION, [])[: None if needs.ALL else 1]
-pytestmark = [pytest.mark.slow, needs.iceberg, pytest.mark.oldest]
+pytestmark = [pytest.mark.slow, needs.iceberg, pytest.mark.oldest, pytest.mark.nightly]
 
 PEOPLE = sorted(
     repr((at, f"ssn-{at}", salary, None))

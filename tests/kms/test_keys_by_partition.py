@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from pyspark.sql import functions as f
 
 import pme_parquet as pme
@@ -19,8 +18,6 @@ from tests.support.logs import warnings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-pytestmark = pytest.mark.each_spark
 
 TENANTS = ("acme", "bolt", "core")
 

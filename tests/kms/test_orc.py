@@ -59,6 +59,7 @@ def many_files(frame: DataFrame, directory: Path, options: dict[str, str]) -> st
     return str(many)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("counting_kms")
 def test_wrapped_master_keys_are_unwrapped_once_each_whatever_the_number_of_files(
     spark: SparkSession, frame: DataFrame, tmp_path: Path
@@ -162,6 +163,7 @@ def test_vault_protects_local_keys_and_wraps_master_keys(
         read(spark, theirs, keys | {"orcMasterKeys": text}).collect()
 
 
+@pytest.mark.nightly
 def test_aws_protects_local_keys(spark: SparkSession, aws: AwsServer, frame: DataFrame, target: str) -> None:
     keys = of_aws.access(aws).options()
     columns = json.dumps(of_aws.COLUMN_KEYS)

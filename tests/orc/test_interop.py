@@ -152,6 +152,7 @@ def test_char_and_varchar_columns_of_a_table_come_back_as_with_spark_s_own_forma
     assert found[0][0][1] == ["Row(id=1)"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("push_down", ["true", "false"])
 @pytest.mark.parametrize("vectorized", ["true", "false"])
 def test_partitions_and_merged_schemas_read_as_spark_reads_them(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 import pme_parquet as pme
 from tests.orc.migrating import Keys, write
 from tests.support import needs
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 PARTITIONS, FILES, ROWS = (100, 10, 20_000) if needs.ALL else (8, 5, 800)
 
 
+@pytest.mark.nightly
 def test_many_files_in_many_partitions(spark: SparkSession, tmp_path: Path) -> None:
     keys = Keys(tmp_path)
     columns = ["id", "concat('ssn-', id) AS ssn", "id * 1.5D AS salary", f"id % {PARTITIONS} AS day"]

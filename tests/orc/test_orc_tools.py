@@ -213,6 +213,7 @@ def test_a_file_that_orc_tools_encrypt_opens_here(
         read(spark, str(copy), orc.static(tmp_path / "keys", [PII])).collect()
 
 
+@pytest.mark.nightly
 def test_orc_tools_say_of_keys_columns_masks_and_statistics_what_inspect_says(
     kms: HadoopKms, plain: dict[str, Path], files: list[Path]
 ) -> None:

@@ -17,7 +17,8 @@ import pme_parquet as pme
 from tests.packaging.places import ACCP_WHEEL, KEYS, KEYS_VARIABLE, fresh_python, submit
 from tests.support import archive, needs, session
 
-pytestmark = pytest.mark.oldest
+# tests/kms/test_cluster.py has executors, with the jar of the same wheel.
+pytestmark = pytest.mark.nightly
 
 
 @dataclass(frozen=True)

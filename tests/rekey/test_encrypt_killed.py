@@ -81,6 +81,7 @@ def test_an_encryption_whose_disk_stops_loses_nothing_and_can_continue(
     assert_goes_on(spark, table, prepared)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("number", range(PLACES))
 def test_an_encryption_whose_jvm_halts_loses_nothing_and_can_continue(
     spark: SparkSession, prepared: Prepared, tmp_path: Path, number: int

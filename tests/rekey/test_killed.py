@@ -54,6 +54,7 @@ def wait(what: Callable[[], bool]) -> None:
         sleep(0.005)
 
 
+@pytest.mark.nightly
 def test_a_killed_copy_does_not_appear_and_the_next_run_makes_it(
     spark: SparkSession, source: Path, tmp_path: Path
 ) -> None:

@@ -101,7 +101,7 @@ def measured(page: Path, scratch: Path, width: int, *flags: str) -> dict[str, An
     return found
 
 
-pytestmark = [needs.chromium, pytest.mark.rows(3)]
+pytestmark = [needs.chromium, pytest.mark.rows(1)]
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,6 @@ def test_nothing_is_wider_than_the_page_and_it_is_dark_if_the_reader_prefers_dar
 INJECTED = "<script>document.title = 'ran'</script><style>body {display: none}</style><img src='x.png'>"
 
 
-@pytest.mark.rows(2)
 def test_injected_content_can_neither_run_nor_load_nor_restyle_the_page(page: Path, tmp_path: Path) -> None:
     bent = tmp_path / "bent.html"
     bent.write_text(page.read_text().replace("<header>", f"{INJECTED}<header>"))

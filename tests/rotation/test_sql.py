@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.functions import udtf
 
 import pme_parquet as pme
-from tests.rotation import extension_job
 from tests.support import tables
-from tests.support.canary import data_files
-from tests.support.expect import save
-from tests.support.frames import call, people
+from tests.support.frames import call
 from tests.support.kms.clients import Remembering
-from tests.support.processes import result_of
 from tests.support.tables import OLD
 
 if TYPE_CHECKING:
@@ -52,12 +48,3 @@ def test_a_function_of_the_user_keeps_its_name(spark: SparkSession, target: str)
     session.sql(f"CREATE TEMPORARY VIEW ours (a INT) USING `pme-parquet` OPTIONS (path '{target}')")
     assert session.sql("SELECT * FROM pme_rotate('t')").columns == ["mine"]
     assert "master_key" in session.sql("SELECT * FROM pme_key_usage('t')").columns
-
-
-def test_a_session_with_nothing_but_the_extension_rotates(
-    spark: SparkSession, keys: pme.Keystore, enc: pme.Encryption, target: str, tmp_path: Path
-) -> None:
-    save(people(spark), target, enc.options())
-    rotate = call("pme_rotate", target, master_keys={"footer": "other"}, options=keys.options())
-    done = result_of(extension_job, extension_job.Result, str(tmp_path), f"SELECT status, master_keys FROM {rotate}")
-    assert done.rows == ["('rotated', ['other'])"] * len(data_files(target))

@@ -87,6 +87,7 @@ def test_a_step_that_stops_leaves_a_table_that_can_be_read_or_sealed(
     assert failures >= len(points) - 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("step", ["seal", "append"])
 def test_a_step_whose_jvm_halts_leaves_a_table_that_can_be_read_or_sealed(
     spark: SparkSession, prepared: Prepared, step: str

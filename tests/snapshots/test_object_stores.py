@@ -228,6 +228,7 @@ def test_a_store_that_ignores_conditions_is_refused(spark: SparkSession, store: 
         assert seal(spark, table).version == 1
 
 
+@pytest.mark.nightly
 def test_requests_do_not_grow_with_what_is_known(spark: SparkSession, table: Table) -> None:
     seal(spark, table)
     with table.store.counted() as again:

@@ -53,6 +53,7 @@ def test_writes_and_reads(spark: SparkSession, place: Place) -> None:
     assert place.rows() == rows(second)
 
 
+@pytest.mark.nightly
 def test_streams(spark: SparkSession, place: Place) -> None:
     place.write(people(spark))
     target = place.beside("out")
@@ -85,6 +86,7 @@ def test_rotations(spark: SparkSession, place: Place, way: str) -> None:
     assert pme.verify(spark, place.path, options=READING).collect() == []
 
 
+@pytest.mark.nightly
 def test_copies(spark: SparkSession, place: Place) -> None:
     expected = rows(people(spark))
     people(spark).coalesce(1).write.partitionBy("country").parquet(place.path)

@@ -103,6 +103,7 @@ def test_a_query_of_a_file_asks_no_more_than_sparks_own(
         assert [one.operation for one in every].count("LIST") <= 1, (what, every)
 
 
+@pytest.mark.nightly
 def test_a_write_of_many_files_asks_once_more_than_sparks_own(spark: SparkSession, both: dict[str, InBucket]) -> None:
     frame = spark.range(0, 10 * WRITTEN, 1, WRITTEN).selectExpr("id", "id % 7 AS seven", "string(id) AS s")
     counted = {name: by_task(place, lambda: write(frame, name, place, COLUMNS)) for name, place in both.items()}  # noqa: B023 called at once
@@ -126,6 +127,7 @@ def test_an_append_looks_once_for_a_seal_and_once_for_partitions(
     assert counted[FORMAT] == counted["parquet"] + SEALED + Counter(LIST=1)
 
 
+@pytest.mark.nightly
 def test_key_material_in_a_file_of_its_own_costs_a_head_and_a_get(
     spark: SparkSession, both: dict[str, InBucket]
 ) -> None:
@@ -139,6 +141,7 @@ def test_key_material_in_a_file_of_its_own_costs_a_head_and_a_get(
     assert (more["HEAD"], more["GET"], more["LIST"]) == (FILES - 1, FILES - 1, 0), (internal, external)
 
 
+@pytest.mark.nightly
 def test_many_small_files_cost_one_head_and_one_get_each(spark: SparkSession, both: dict[str, InBucket]) -> None:
     frame = spark.range(0, 10 * FILES, 1, FILES).selectExpr("id", "id % 7 AS seven")
     for name, place in both.items():

@@ -8,8 +8,10 @@ A test that is marked ``nightly`` does not count.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 
     import pytest
 
-FOLDER = Path(__file__).resolve().parents[2] / "target" / "tests"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "target" / "tests"
+# Whether another process has collected all tests: it takes ten seconds of processor time.
+COLLECTED = bool(os.environ.get("PME_TEST_COLLECTED"))
 SKIPPED = -1
 
 # The number of rows of each test that run in a process, or that all of them are skipped there.
@@ -44,8 +49,23 @@ def write_down(items: Iterable[pytest.Item], kept: set[pytest.Item], process: st
         skipped[name] = skipped.get(name, True) and selection.is_skipped(item)
         rows[name] = rows.get(name, 0) + (item in kept)
     FOLDER.mkdir(parents=True, exist_ok=True)
+    if not COLLECTED:
+        (FOLDER / "files.json").write_text(json.dumps(selection.files(items), indent=1))
     counted = {name: SKIPPED if skipped[name] else count for name, count in rows.items()}
     (FOLDER / f"{process}.json").write_text(json.dumps(counted, indent=1))
+
+
+def has_none(file: Path, process: str) -> bool:
+    """Return whether the process that collected before this one says that this one runs no test of a file."""
+    if not COLLECTED or not file.name.startswith("test_"):
+        return False
+    return file.relative_to(ROOT).as_posix() not in _files()[process]
+
+
+@cache
+def _files() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = _read("files")
+    return found
 
 
 def add_seconds(report: pytest.TestReport) -> None:

@@ -28,15 +28,26 @@ PROCESSES = OLDEST, NEWEST, BESIDE = "oldest", "newest", "beside"
 
 def chosen(items: Iterable[pytest.Item], process: str | None) -> set[pytest.Item]:
     """Return the rows that one of ``PROCESSES`` runs; without a process, those that all run together."""
-    tests: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        tests.setdefault(name(item), []).append(item)
     return {
         item
-        for rows in tests.values()
+        for rows in _tables(items)
         if (process in processes(rows) if process else not is_nightly(rows[0]))
         for item in _first(rows)
     }
+
+
+def files(items: Iterable[pytest.Item]) -> dict[str, list[str]]:
+    """Return the files of which each of ``PROCESSES`` runs a test."""
+    found = {(process, _file(rows[0])) for rows in _tables(items) for process in processes(rows)}
+    return {one: sorted(file for process, file in found if process == one) for one in PROCESSES}
+
+
+def _tables(items: Iterable[pytest.Item]) -> Iterable[list[pytest.Item]]:
+    """Return the rows of each test."""
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(name(item), []).append(item)
+    return tests.values()
 
 
 def name(item: pytest.Item) -> str:
@@ -67,7 +78,11 @@ def processes(rows: Sequence[pytest.Item]) -> tuple[str, ...]:
 
 
 def _turn(item: pytest.Item) -> int:
-    return crc32(item.nodeid.partition("::")[0].encode()) % 2
+    return crc32(_file(item).encode()) % 2
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 def is_skipped(item: pytest.Item) -> bool:

@@ -136,6 +136,7 @@ def without_processes(session: SparkSession) -> None:
     jvm: Any = session._jvm
     jsc: Any = session.sparkContext._jsc
     jvm.io.pmeparquet.testkit.BriefConfiguration.shorten(jsc.hadoopConfiguration())
+    jsc.hadoopConfiguration().set("fs.AbstractFileSystem.file.impl", "io.pmeparquet.testkit.QuickLocalFs")
     hadoop = jvm.org.apache.hadoop
     hadoop.fs.FileSystem.closeAll()
     conf = hadoop.conf.Configuration()

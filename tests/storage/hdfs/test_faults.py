@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tests.storage.hdfs.place import InHdfs
 
-pytestmark = pytest.mark.oldest
+pytestmark = [pytest.mark.oldest, pytest.mark.nightly]
 
 FAULTY = {"fs.hdfs.impl": "hdfs.FaultyHdfs", "fs.hdfs.impl.disable.cache": "true"}
 CLOSED = "the connection was closed"
@@ -60,7 +60,6 @@ def read(place: InHdfs, what: str) -> object | None:
         return None
 
 
-@pytest.mark.nightly
 @pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("what", READS)

@@ -62,6 +62,7 @@ def test_a_killed_operation(spark: SparkSession, name: str, point: int, place: I
     assert pme.verify(spark, place.path, options=READING).collect() == []
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("name", changes.COPIES)

@@ -3,7 +3,7 @@ package io.pmeparquet.snapshot
 import java.nio.file.{Files, Path => LocalPath}
 import java.security.{KeyPairGenerator, Signature}
 
-import io.pmeparquet.{BlockDigests, PmeException, Sha256}
+import io.pmeparquet.{BlockDigests, PmeException, SampledSuite, Sha256}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
 import io.pmeparquet.snapshot.manifest.{DataFormat, HmacSealer, SealCheck, Sealer}
@@ -12,7 +12,7 @@ import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.TableSuite._
 
 /** Versions of a table, as they are made and as they are read. */
-class TableSnapshotsSuite extends TableSuite {
+class TableSnapshotsSuite extends TableSuite with SampledSuite {
   private val masterKeys = Seq("footer", "pii")
   private val policy = TablePolicy(Some("footer"), Seq(Seq("id") -> Some("pii")))
   private val index = IndexEntry(SummaryKind.MinMax, Seq("id"), "index_0", "optional int64 id", Some("pii"))
@@ -170,7 +170,7 @@ class TableSnapshotsSuite extends TableSuite {
     )
     val before = first.manifest.parts
     assertEquals(publish(root, many).manifest.parts, before)
-    changes.foreach { case (changed, files) =>
+    (if (isWhole) changes else changes.tail.take(2)).foreach { case (changed, files) =>
       val after = publish(root, files).manifest.parts
       assertEquals(after.size, 3)
       after.indices.foreach(at => assertEquals(after(at) != before(at), at == changed, s"part $at"))

@@ -13,8 +13,9 @@ import munit.{FunSuite, Location}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.sql.{DataFrame, DataFrameReader, SparkSession}
+import org.apache.spark.SparkConf
 
-import io.pmeparquet.testkit.{BriefConfiguration, QuickLocalFileSystem, TestKms}
+import io.pmeparquet.testkit.{BriefConfiguration, QuickLocalFileSystem, QuickLocalFs, TestKms}
 import io.pmeparquet.Sha256
 
 /** Tests that need Spark. All suites of a run share one Spark; each test has its own session and directory. */
@@ -38,12 +39,15 @@ abstract class SparkSuite extends FunSuite with Refusals {
   override def munitTimeout: Duration = Duration(10, "min")
 
   /**
-   * All tests, or in `make test` those whose turn is on this Spark. An `EachSpark` suite runs whole on both; a test with
-   * the tag `Newest` runs on the newest one.
+   * The tests, without those with the tag `Nightly` unless all combinations run; in `make test` those whose turn is on
+   * this Spark. An `EachSpark` suite runs on both; a test with the tag `Newest` runs on the newest one.
    */
-  override def munitTests(): Seq[Test] = SparkSuite.turn match {
-    case Some(turn) if !this.isInstanceOf[EachSpark] => super.munitTests().filter(turnOf(_) == turn)
-    case _ => super.munitTests()
+  override def munitTests(): Seq[Test] = {
+    val tests = super.munitTests().filter(isWhole || !_.tags(SparkSuite.Nightly))
+    SparkSuite.turn match {
+      case Some(turn) if !this.isInstanceOf[EachSpark] => tests.filter(turnOf(_) == turn)
+      case _ => tests
+    }
   }
 
   // By the name, not by the place: of a table's rows with `v1` and `v2` in turns, one Spark would get each `v1`.
@@ -64,6 +68,7 @@ abstract class SparkSuite extends FunSuite with Refusals {
   }
 
   override def beforeEach(context: BeforeEach): Unit = {
+    Thread.currentThread.setContextClassLoader(SparkSuite.services)
     made = Some(Files.createTempDirectory(SparkSuite.scratch, "test"))
     session = Some(SparkSuite.shared.newSession())
     SparkSession.setActiveSession(spark)
@@ -158,8 +163,13 @@ object SparkSuite {
   /** Of a test of what the oldest Spark lacks: where tests take turns, it runs on the newest one. */
   val Newest = new munit.Tag("Newest")
 
+  /** Of a test that takes long and most of which another one shows: only `make test-all` runs it. */
+  val Nightly = new munit.Tag("Nightly")
+
   /** 0 on the newest Spark and 1 on the oldest, where each runs half of the tests. */
   private val turn: Option[Int] = sys.props.get("pme.test.turn").map(_.toInt)
+
+  private lazy val services = new RememberedServices(getClass.getClassLoader)
 
   /** For the files of all tests. */
   private[spark] lazy val scratch: Path = Files.createTempDirectory("pme-spark")
@@ -175,29 +185,32 @@ object SparkSuite {
     val conf = new Configuration()
     conf.set("fs.file.impl", classOf[QuickLocalFileSystem].getName)
     FileSystem.get(URI.create("file:///"), conf)
-    val builder = SparkSession.builder()
+    val settings = new SparkConf()
     // All suites can run with one reader; if this is unset, each test uses the format's default.
     sys.env
       .get("PME_TEST_READER")
-      .foreach(reader => builder.config(s"spark.datasource.$Format.reader", reader))
-    val started = builder
-      .master("local[2]")
-      .appName("pme-parquet suites")
-      .config("spark.sql.extensions", classOf[PmeExtensions].getName)
-      .config("spark.ui.enabled", "false")
+      .foreach(reader => settings.set(s"spark.datasource.$Format.reader", reader))
+    settings
+      .setMaster("local[2]")
+      .setAppName("pme-parquet suites")
+      .set("spark.sql.extensions", classOf[PmeExtensions].getName)
+      .set("spark.ui.enabled", "false")
       // For a user interface that nobody looks at, Spark describes each plan, and notes each task.
-      .config("spark.sql.ui.explainMode", "simple")
-      .config("spark.ui.liveUpdate.period", "-1")
-      .config("spark.driver.host", "127.0.0.1")
-      .config("spark.driver.bindAddress", "127.0.0.1")
-      .config("spark.sql.shuffle.partitions", "2")
+      .set("spark.sql.ui.explainMode", "simple")
+      .set("spark.ui.liveUpdate.period", "-1")
+      .set("spark.driver.host", "127.0.0.1")
+      .set("spark.driver.bindAddress", "127.0.0.1")
+      .set("spark.sql.shuffle.partitions", "2")
       // Most tests compile the same classes as others. By default a hundred of them are kept.
-      .config("spark.sql.codegen.cache.maxEntries", "5000")
-      .config("spark.sql.session.timeZone", "UTC")
-      .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toString)
-      .config("spark.local.dir", scratch.resolve("local").toString)
-      .getOrCreate()
+      .set("spark.sql.codegen.cache.maxEntries", "5000")
+      .set("spark.sql.session.timeZone", "UTC")
+      .set("spark.sql.warehouse.dir", scratch.resolve("warehouse").toString)
+      .set("spark.local.dir", scratch.resolve("local").toString)
+    new UncleanedContext(settings)
+    val started = SparkSession.builder().getOrCreate()
     BriefConfiguration.shorten(started.sparkContext.hadoopConfiguration)
+    started.sparkContext.hadoopConfiguration
+      .set("fs.AbstractFileSystem.file.impl", classOf[QuickLocalFs].getName)
     started
   }
 

@@ -43,6 +43,10 @@ class QuickRawFileSystem extends RawLocalFileSystem {
     )
   }
 
+  /** Hadoop starts `readlink` for each file. */
+  override def getFileLinkStatus(path: Path): FileStatus =
+    if (Files.isSymbolicLink(pathToFile(path).toPath)) super.getFileLinkStatus(path) else getFileStatus(path)
+
   private def letters(permission: FsPermission): String =
     Seq(permission.getUserAction, permission.getGroupAction, permission.getOtherAction).map(_.SYMBOL).mkString
 }

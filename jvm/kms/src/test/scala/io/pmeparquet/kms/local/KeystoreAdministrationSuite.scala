@@ -63,14 +63,16 @@ class KeystoreAdministrationSuite extends FunSuite {
   for (storeType <- Seq("PKCS12", "JCEKS", "BCFKS"))
     place.test(s"a key that was destroyed in a $storeType keystore says so, and the others open as before") {
       folder =>
-        val path = keys(folder.resolve("k"), storeType, "t-acme", "t-other", "t-third")
+        // BCFKS derives a key for each entry, 50,000 rounds each.
+        val lost = if (storeType == "BCFKS") Seq("t-acme") else Seq("t-acme", "t-third")
+        val path = keys(folder.resolve("k"), storeType, lost :+ "t-other": _*)
         val before = opened(path, storeType)
-        val wrapped = Seq("t-acme", "t-other", "t-third").map(id => id -> before.wrap(key, id, "w")).toMap
+        val wrapped = (lost :+ "t-other").map(id => id -> before.wrap(key, id, "w")).toMap
         val admin = administration(path, storeType)
         assertEquals(admin.state("t-acme", "w"), KeyState.Usable)
-        Seq("t-acme", "t-third").foreach(id => assertEquals(admin.destroy(id, "w"), KeyState.Destroyed))
+        lost.foreach(id => assertEquals(admin.destroy(id, "w"), KeyState.Destroyed))
         val after = opened(path, storeType)
-        Seq("t-acme", "t-third").foreach { id =>
+        lost.foreach { id =>
           assertEquals(admin.state(id, "w"), KeyState.Destroyed)
           assertEquals(condition(after.unwrap(wrapped(id), id, "w")), "PME_KEY_DESTROYED")
           assertEquals(condition(after.wrap(key, id, "w")), "PME_KEY_DESTROYED")

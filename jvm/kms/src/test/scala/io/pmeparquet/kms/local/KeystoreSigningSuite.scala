@@ -1,16 +1,14 @@
 package io.pmeparquet.kms.local
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream}
-import java.nio.file.{Files, Path, Paths}
+import java.nio.file.{Files, Path}
 import java.security.{KeyStore, PrivateKey, Provider}
 import javax.crypto.spec.SecretKeySpec
-
-import scala.sys.process._
 
 import munit.FunSuite
 import org.bouncycastle.jce.provider.BouncyCastleProvider
 
-import io.pmeparquet.{PmeException, Secret}
+import io.pmeparquet.{Keytool, PmeException, Secret}
 import io.pmeparquet.keys.PublicKeys
 
 /** Private keys of a Java keystore that sign. */
@@ -35,12 +33,9 @@ class KeystoreSigningSuite extends FunSuite {
   }
 
   private def generate(file: Path, alias: String, kind: String*): Unit = {
-    val keytool = Paths.get(System.getProperty("java.home"), "bin", "keytool").toString
     val entry = Seq("-genkeypair", "-alias", alias, "-dname", s"CN=$alias") ++ kind
-    val store = Seq("-keystore", file.toString, "-storetype", "PKCS12", "-storepass", password.mkString) :+
-      "-J-XX:TieredStopAtLevel=1"
-    (keytool +: (entry ++ store)).!!(ProcessLogger(_ => ()))
-    ()
+    val store = Seq("-keystore", file.toString, "-storetype", "PKCS12", "-storepass", password.mkString)
+    Keytool.run(entry ++ store: _*)
   }
 
   private def loaded(content: Array[Byte]): KeyStore = {

@@ -14,8 +14,8 @@ import io.pmeparquet.parquet.schema.{Comparison, PredicateColumns}
 
 /** What the evaluation proves of random small files, against brute force. */
 class FileEvaluationSuite extends FunSuite with SampledSuite {
-  private val Files = if (isWhole) 400 else 200
-  private val Trees = if (isWhole) 20000 else 5000
+  private val Files = if (isWhole) 400 else 100
+  private val Trees = if (isWhole) 20000 else 2500
   private val list = SummaryKind.ValueList(64)
   private val bloom = SummaryKind.Bloom(0.01, None)
   private val kinds: Seq[(SummaryKind, SmallColumn => Option[ColumnSummary])] =

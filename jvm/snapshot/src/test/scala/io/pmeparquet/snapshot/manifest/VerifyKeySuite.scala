@@ -1,15 +1,13 @@
 package io.pmeparquet.snapshot.manifest
 
-import java.nio.file.{Files, Paths}
+import java.nio.file.Files
 import java.security.{KeyPairGenerator, PublicKey}
 import java.security.spec.ECGenParameterSpec
 import java.util.Base64
 
-import scala.sys.process._
-
 import munit.FunSuite
 
-import io.pmeparquet.{PmeException, Secret}
+import io.pmeparquet.{Keytool, PmeException, Secret}
 
 class VerifyKeySuite extends FunSuite {
   private def generated(kind: String, curve: Option[String] = None): PublicKey = {
@@ -45,18 +43,14 @@ class VerifyKeySuite extends FunSuite {
   /** A certificate of a new key, as `keytool` exports it. */
   private def certificate(kind: String*): String = {
     val directory = Files.createTempDirectory("verify")
-    val store = directory.resolve("k.p12")
-    def keytool(arguments: Seq[String]): String = {
-      val program = Paths.get(System.getProperty("java.home"), "bin", "keytool").toString
-      val common =
-        Seq("-alias", "k", "-keystore", store.toString, "-storepass", "password", "-J-XX:TieredStopAtLevel=1")
-      (program +: (arguments ++ common)).!!(ProcessLogger(_ => ()))
-    }
+    val (store, exported) = (directory.resolve("k.p12"), directory.resolve("k.pem"))
+    val common = Seq("-alias", "k", "-keystore", store.toString, "-storepass", "password")
     try {
-      keytool(Seq("-genkeypair", "-dname", "CN=k", "-storetype", "PKCS12") ++ kind)
-      keytool(Seq("-exportcert", "-rfc"))
+      Keytool.run(Seq("-genkeypair", "-dname", "CN=k", "-storetype", "PKCS12") ++ kind ++ common: _*)
+      Keytool.run(Seq("-exportcert", "-rfc", "-file", exported.toString) ++ common: _*)
+      new String(Files.readAllBytes(exported))
     } finally {
-      Files.deleteIfExists(store)
+      Seq(store, exported).foreach(Files.deleteIfExists(_))
       Files.delete(directory)
     }
   }

@@ -4,10 +4,10 @@ import java.nio.file.{Files, Paths}
 
 import org.apache.spark.sql.DataFrame
 
-import io.pmeparquet.spark.{EachSpark, PairSuite}
+import io.pmeparquet.spark.{PairSuite, SparkSuite}
 
 /** Caching, adaptive execution, readers and scans: the same rows whichever way Spark goes. */
-class ExecutionSuite extends PairSuite with EachSpark {
+class ExecutionSuite extends PairSuite {
   private val vectorized = "spark.sql.parquet.enableVectorizedReader"
 
   private def cached[A](frame: DataFrame)(use: DataFrame => A): A = {
@@ -84,7 +84,7 @@ class ExecutionSuite extends PairSuite with EachSpark {
     assertEquals(ours.read().count(), 20L)
   }
 
-  test("a frame outlives many other readers, and is read again and again") {
+  test("a frame outlives many other readers, and is read again and again".tag(SparkSuite.Nightly)) {
     ours.write(residents())
     val first = ours.read()
     val few = first.where("id < 4")

@@ -5,10 +5,10 @@ import java.nio.file.Files
 import org.apache.spark.sql.types.{LongType, StructType}
 import org.apache.spark.sql.DataFrame
 
-import io.pmeparquet.spark.{EachSpark, PairSuite}
+import io.pmeparquet.spark.PairSuite
 
 /** What Spark pushes into a Parquet scan: columns, nested fields, filters and aggregates, with the answers of the rows. */
-class PushDownSuite extends PairSuite with EachSpark {
+class PushDownSuite extends PairSuite {
   private val aggregates = Map("spark.sql.parquet.aggregatePushdown" -> "true")
 
   private def assertHas(frame: DataFrame, text: String): Unit = {

@@ -4,9 +4,9 @@ import org.apache.spark.sql.functions.{col, lit}
 import org.apache.spark.sql.types.{Metadata, MetadataBuilder}
 import org.apache.spark.sql.DataFrame
 
+import io.pmeparquet.spark.{PairSuite, SparkSuite}
 import io.pmeparquet.spark.admin.seal.{IndexRequests, Sealing}
 import io.pmeparquet.spark.admin.QueryStatistics
-import io.pmeparquet.spark.PairSuite
 
 /** Where a schema comes from, how names are matched, and frames without rows or columns, or with strange names. */
 class SchemasSuite extends PairSuite {
@@ -95,7 +95,7 @@ class SchemasSuite extends PairSuite {
     assertEquals(same(_.read().select(lit(1))).size, 20)
   }
 
-  test("a thousand columns are read") {
+  test("a thousand columns are read".tag(SparkSuite.Nightly)) {
     // Compiling code for them takes most of the time.
     set(Map("spark.sql.codegen.factoryMode" -> "NO_CODEGEN"))
     val frame = spark.range(0, 3, 1, 1).selectExpr((0 until 1000).map(at => s"id + $at AS c$at"): _*)
@@ -133,7 +133,7 @@ class SchemasSuite extends PairSuite {
       )
   }
 
-  test("rows of many row groups, and long values, are read") {
+  test("rows of many row groups, and long values, are read".tag(SparkSuite.Nightly)) {
     val small = Seq(
       "parquet.block.size" -> "16384",
       "parquet.page.size" -> "1024",
@@ -152,7 +152,10 @@ class SchemasSuite extends PairSuite {
     )
   }
 
-  for ((scan, reader) <- Seq("auto" -> "pages", "v2" -> "pages", "auto" -> "spark"))
+  // PageReaderSuite compares the readers.
+  for (
+    (scan, reader) <- Seq("v2" -> "pages", "auto" -> "spark", "auto" -> "pages").take(if (isWhole) 3 else 2)
+  )
     test(s"older rows have the default of a new column: $scan, $reader") {
       setOptions(kms ++ Map("scan" -> scan, "reader" -> reader))
       set(Map("spark.sql.parquet.aggregatePushdown" -> "true", allowsDefaults))

@@ -2,11 +2,11 @@ package io.pmeparquet.spark.read
 
 import java.nio.file.{Files, Path, Paths}
 
-import io.pmeparquet.spark.{EachSpark, PairSuite}
+import io.pmeparquet.spark.PairSuite
 import io.pmeparquet.Condition.PlaintextFile
 
 /** What is read and written by path: files named in SQL, views, patterns, options of file sources, summary files. */
-class SqlPathsSuite extends PairSuite with EachSpark {
+class SqlPathsSuite extends PairSuite {
 
   test("a path in SQL is read with the session's keys") {
     setOptions(kms)

@@ -3,7 +3,7 @@ package io.pmeparquet.spark.read
 import org.apache.spark.sql.{DataFrame, Dataset, Row}
 import org.apache.spark.sql.streaming.{DataStreamWriter, Trigger}
 
-import io.pmeparquet.spark.PairSuite
+import io.pmeparquet.spark.{PairSuite, SparkSuite}
 
 /** Streams from our format and into it, as those of Spark's own source. */
 class StreamsSuite extends PairSuite {
@@ -40,7 +40,7 @@ class StreamsSuite extends PairSuite {
     assertEncrypted()
   }
 
-  test("a stream writes partitions") {
+  test("a stream writes partitions".tag(SparkSuite.Nightly)) {
     assertEquals(
       same { source =>
         send(source)
@@ -74,7 +74,7 @@ class StreamsSuite extends PairSuite {
   test("files are read in batches") {
     var batches = Seq.empty[Long]
     def job(source: Source) = {
-      send(source, residents().repartition(4))
+      send(source, residents().repartition(2))
       val query = sink(stream(source, "maxFilesPerTrigger" -> "1"), source).start(source.path)
       query.awaitTermination()
       batches :+= query.lastProgress.batchId
@@ -82,10 +82,10 @@ class StreamsSuite extends PairSuite {
     }
     assertEquals(same(job).size, 20)
     assertEquals(batches.distinct.size, 1)
-    assert(batches.head >= 3, batches)
+    assert(batches.head >= 1, batches)
   }
 
-  test("a stream is aggregated") {
+  test("a stream is aggregated".tag(SparkSuite.Nightly)) {
     def job(source: Source) = {
       send(source)
       val counts = stream(source).groupBy("country").count().writeStream.format("memory")
@@ -96,7 +96,7 @@ class StreamsSuite extends PairSuite {
     assertEquals(same(job).size, 3)
   }
 
-  test("each batch of a stream is written by a function") {
+  test("each batch of a stream is written by a function".tag(SparkSuite.Nightly)) {
     send(ours)
     val write: (Dataset[Row], Long) => Unit = (batch, _) => ours.write(batch)
     val query = stream(ours).writeStream.foreachBatch(write)

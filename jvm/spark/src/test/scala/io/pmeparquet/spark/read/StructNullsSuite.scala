@@ -90,7 +90,7 @@ class StructNullsSuite extends PairSuite {
       ("v1", "false", "error"),
       ("v2", "false", "error"),
       ("v2", "true", "null")
-    ).take(if (isWhole) 7 else 3).zipWithIndex
+    ).take(if (isWhole) 7 else 2).zipWithIndex
   )
     test(s"a query of no value of a struct needs no denied key: $scan, $vectorized, $masks") {
       set(Map("spark.sql.parquet.enableVectorizedReader" -> vectorized))

@@ -136,7 +136,7 @@ class SealedOrcSuite extends SealedSuite {
     val random = new Random(11)
     var others = 0
     // In make test some: VerifiedFileSuite changes bytes without Spark.
-    (1 to 90 by (if (isWhole) 1 else 5)).foreach { round =>
+    (1 to 90 by (if (isWhole) 1 else 13)).foreach { round =>
       val file = files(path)(round % 2)
       val whole = Files.readAllBytes(file)
       // The last third of the changes is in the tail.
@@ -162,7 +162,7 @@ class SealedOrcSuite extends SealedSuite {
     val file = files().head
     val length = Files.size(file)
     assert(length > 3 * BlockDigests.BlockBytes, length)
-    for ((scan, set) <- everyScan) {
+    for ((scan, set) <- ways) {
       val session = fresh
       set.foreach { case (name, value) => session.conf.set(name, value) }
       def read = load(target, scan, session).selectExpr("sum(id + grade)", "max(name)").collect()

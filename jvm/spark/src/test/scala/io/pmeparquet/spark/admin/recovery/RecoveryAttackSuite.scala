@@ -382,7 +382,7 @@ class RecoveryAttackSuite extends SparkSuite {
     assertEquals(back(own).size, 40)
   }
 
-  test("unusual types come back") {
+  test("unusual types come back".tag(SparkSuite.Nightly)) {
     val wide = spark
       .range(0, 40)
       .selectExpr(
