@@ -39,7 +39,7 @@ class Encryption(Brief):
             dict of options.
         footer_key: master key of the footer, and of columns without a key of their own. Whoever has it reads schema and
             row counts, and all columns without a key of their own. Its name is readable in each file. This and keys of
-            columns may be templates over partition columns, such as `t-{tenant}` or `t-{tenant:bucket(64)}`.
+            columns may be templates over columns, such as `t-{tenant}` or `t-{tenant:bucket(64)}`.
         column_keys: master key to columns, or the text form `key: col, col.*; key2: col`. Each master key costs calls
             of the KMS (`double_wrapping`). With `plaintext_footer` or external key material, the names of keys are
             readable.

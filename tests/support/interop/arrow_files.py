@@ -71,10 +71,10 @@ def write(
     pq.write_table(table, path, encryption_properties=properties, **{"row_group_size": 25, **settings})
 
 
-def read(path: Path, *, external: bool) -> pa.Table:
+def read(path: Path, *, external: bool, key: Callable[[str], bytes] = master_key) -> pa.Table:
     """Read one encrypted file with PyArrow's key tools."""
     where = {"parquet_file_path": str(path)} if external else {}
-    factory, connection = pe.CryptoFactory(lambda _: LocalKms()), pe.KmsConnectionConfig()
+    factory, connection = pe.CryptoFactory(lambda _: LocalKms(key)), pe.KmsConnectionConfig()
     properties = factory.file_decryption_properties(connection, **where)
     return pq.ParquetFile(path, decryption_properties=properties).read()
 

@@ -50,7 +50,7 @@ class ErasedFile:
         table: the table's directory.
         file: its path.
         part: of a Delta table, as in `pme.key_usage`; empty for others.
-        partition: its directories `name=value`.
+        partition: its directories `name=value`, or what it states.
         keys: the keys of the erasure that it has.
         columns: those that nobody can read without the keys.
         left: those that stay readable.
@@ -162,8 +162,9 @@ def erase(  # noqa: PLR0913 what to erase, where to look, and who does it
         path: the directory of a whole table.
         keys: the master keys to destroy.
         kms: the KMS of the master keys; by default that of the session.
-        partitions: a value for each of some partition columns. A file under the keys elsewhere is an error, and so is
-            a file there that is not under them. A partitioned table needs it.
+        partitions: a value for each of some columns, which directories have or files state. A file under the keys
+            with another one is an error, and so is a file with it that is not under them. A table with
+            such columns needs it.
         also: further tables whose rows under the keys are to be erased.
         other_tables: tables that must not be under the keys.
         dry_run: whether to say only what would be destroyed.

@@ -10,11 +10,18 @@ import io.pmeparquet.columns.ColumnProtection.{ColumnKey, FooterKey, Plaintext}
  */
 trait ColumnPolicy extends Serializable {
 
-  /** The partition columns whose values name keys; none if all names are plain. */
+  /** The columns whose values name keys; none if all names are plain. */
   def keyColumns: Seq[String]
 
+  /** Whether letters count in names of columns. */
+  def caseSensitive: Boolean
+
+  /** Whether names of keys depend on values that no directory has: only the footer of a file can state them. */
+  final def waitsForFooter(place: FilePlace): Boolean =
+    keyColumns.exists(!place.isPartitionedBy(_, caseSensitive))
+
   /**
-   * The policy for the files of one directory: names of keys may be templates over its partition.
+   * The policy for the files of one place: names of keys may be templates over its partition, or over what files state.
    *
    * @param where a file in it, for messages
    * @throws io.pmeparquet.PmeException if a template has no name there
@@ -23,6 +30,18 @@ trait ColumnPolicy extends Serializable {
 
   /** What the footer's key must be; none for any. */
   def footer: Option[Asked]
+
+  /** The same for the files of one place, whatever other names need. It throws as [[at]] does. */
+  def footerAt(place: FilePlace, where: String): Option[Asked]
+
+  /** Whether the name of the footer's key depends on values that no directory has. */
+  final def footerWaits(place: FilePlace): Boolean = footer.exists { asked =>
+    asked.accepted.exists {
+      case ColumnKey(text) =>
+        KeyTemplate.of(text, asked.by).columns.exists(!place.isPartitionedBy(_, caseSensitive))
+      case _ => false
+    }
+  }
 
   /**
    * What the protection of each leaf column of a file must be.
@@ -73,11 +92,15 @@ final case class KeyBinding(
 
   override def at(place: FilePlace, where: String): KeyBinding = if (keyColumns.isEmpty) this
   else
-    copy(
-      footerKey = footerKey.map(names.nameOf(_, place, caseSensitive, where)),
+    withFooterAt(place, where).copy(
       keys = ColumnKeys(keys.entries.map(named(_, place, where))),
       ofTags = ofTags.flatMap(key => namedOf(key, place, where))
     )
+
+  private def withFooterAt(place: FilePlace, where: String) =
+    copy(footerKey = footerKey.map(names.nameOf(_, place, caseSensitive, where)))
+
+  override def footerAt(place: FilePlace, where: String): Option[Asked] = withFooterAt(place, where).footer
 
   /**
    * A policy is for many tables: a tag whose template has no name here keeps the template, which is the key of no file. So
@@ -125,5 +148,6 @@ final case class UniformBinding(key: String, caseSensitive: Boolean) extends Col
   private def names = KeyNames(Set(key))
   private def asked = Asked(ColumnKey(key), "uniformKey")
   override def footer: Option[Asked] = Some(asked)
+  override def footerAt(place: FilePlace, where: String): Option[Asked] = at(place, where).footer
   override def of(leaves: Seq[LeafColumn]): Seq[Asked] = leaves.map(_ => asked)
 }

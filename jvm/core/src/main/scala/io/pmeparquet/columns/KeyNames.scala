@@ -11,15 +11,18 @@ final case class KeyNames(texts: Set[String]) {
   @transient private lazy val templates =
     texts.map(text => text -> KeyTemplate.of(text, ColumnKeys.OptionName)).toMap
 
-  /** The partition columns whose values names depend on; none if all are plain. */
-  def columns: Seq[String] = templates.values.flatMap(_.columns).toSeq.distinct
+  /** The columns whose values names depend on; none if all are plain. */
+  def columns: Seq[String] = values.map(_.column).distinct
+
+  /** What stands between braces in any of them, in the order of their texts. */
+  def values: Seq[KeyTemplate.Value] = texts.toSeq.sorted.flatMap(templates(_).values).distinct
 
   /** Whether it is one of them, or one of the templates can make it. */
   def contains(name: String): Boolean =
     texts.contains(name) || templates.values.exists(one => one.isTemplate && one.makes(name))
 
   /**
-   * The plain name of a key for the files of one directory.
+   * The plain name of a key for the files of one place.
    *
    * @param text one of the texts
    * @param where a file, for messages

@@ -8,8 +8,8 @@ import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.columns.KeyTemplate._
 
 /**
- * The name of a master key, or a template of such names over partition columns: `pii-{country}`,
- * `t-{tenant:bucket(64)}`. Each file has the key that the template names for the values in its directory.
+ * The name of a master key, or a template of such names over columns: `pii-{country}`, `t-{tenant:bucket(64)}`. Each file
+ * has the key that the template names for the values in its directory, or for the values that its footer states.
  *
  * Different values never make one name by accident: a value has only characters that names of keys have in every KMS,
  * and does not contain what separates it from the next one. Buckets are meant to share keys.
@@ -17,7 +17,10 @@ import io.pmeparquet.columns.KeyTemplate._
 final case class KeyTemplate private (text: String, parts: Seq[Part]) {
 
   /** The columns that it needs values of; none for a plain name. */
-  def columns: Seq[String] = parts.collect { case value: Value => value.column }.distinct
+  def columns: Seq[String] = values.map(_.column).distinct
+
+  /** What stands between braces. */
+  def values: Seq[Value] = parts.collect { case value: Value => value }.distinct
 
   def isTemplate: Boolean = columns.nonEmpty
 
@@ -25,7 +28,7 @@ final case class KeyTemplate private (text: String, parts: Seq[Part]) {
    * The name of the key of a file.
    *
    * @param where the file, for messages
-   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the place has no value that makes a name
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the value makes no name, `PME_KEY_METADATA` if the place has none
    */
   def name(place: FilePlace, caseSensitive: Boolean, where: String): String =
     parts.indices.map { at =>
@@ -33,16 +36,26 @@ final case class KeyTemplate private (text: String, parts: Seq[Part]) {
         case Literal(literal) => literal
         case value: Value =>
           def unusable(why: String) = PmeErrors.keyTemplateValue(where, text, value.column, why)
-          val found = place
+          def found = place
             .value(value.column, caseSensitive)
-            .getOrElse(throw unusable("the file is in no directory of one partition by it"))
-            .getOrElse(throw unusable("its value is NULL or empty"))
+            .getOrElse(throw PmeErrors.noKeyValue(where, text, value.column))
+            .filter(_.nonEmpty)
+            .getOrElse(throw PmeErrors.emptyKeyValue(where, text, value.column))
           value.buckets.fold {
             unfit(found, separatorAfter(at)).foreach(why => throw unusable(why))
             found
-          }(buckets => bucketOf(found, buckets).toString)
+          } { buckets =>
+            statedBucket(place, value.column, buckets, caseSensitive).getOrElse(
+              bucketOf(found, buckets).toString
+            )
+          }
       }
     }.mkString
+
+  /** A value that a file states says more than the number of its bucket. */
+  private def statedBucket(place: FilePlace, column: String, buckets: Int, caseSensitive: Boolean) =
+    if (place.value(column, caseSensitive).isDefined) None
+    else place.bucket(column, buckets, caseSensitive).filter(isNumberOfBucket(_, buckets))
 
   /** What ends a value if another one follows. */
   private def separatorAfter(at: Int): Option[Char] =
@@ -75,7 +88,9 @@ object KeyTemplate {
   final case class Literal(text: String) extends Part
 
   /** @param buckets if set, the name has the number of the value's bucket in place of the value */
-  final case class Value(column: String, buckets: Option[Int]) extends Part
+  final case class Value(column: String, buckets: Option[Int]) extends Part {
+    def placeholder: String = KeyValues.placeholder(column, buckets)
+  }
 
   /**
    * @param option whose value names the key, for messages
@@ -105,7 +120,7 @@ object KeyTemplate {
       throw PmeErrors.unsupported(
         where,
         s"the template '$text' in $option",
-        "templates name the keys of Parquet files that format(\"pme-parquet\") writes by partition",
+        "templates name the keys of Parquet files that format(\"pme-parquet\") writes",
         "Name one key."
       )
 
@@ -144,6 +159,10 @@ object KeyTemplate {
   def bucketOf(value: String, buckets: Int): Long =
     java.lang.Long
       .remainderUnsigned(ByteBuffer.wrap(Sha256.ofBytes(value.getBytes(UTF_8))).getLong, buckets.toLong)
+
+  private def isNumberOfBucket(text: String, buckets: Int) =
+    text.length <= 6 && text.nonEmpty && text.forall(char => char >= '0' && char <= '9') &&
+      text == text.toInt.toString && text.toInt < buckets
 
   private val placeholder = Pattern.compile("\\{([^{}]*)\\}")
   private val Bucket = "^bucket\\(([0-9]{1,6})\\)$".r

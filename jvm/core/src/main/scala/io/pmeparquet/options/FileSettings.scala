@@ -1,6 +1,15 @@
 package io.pmeparquet.options
 
-import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyDraft, KeyNames, KeyPlan, LeafColumn, UnlistedColumns}
+import io.pmeparquet.columns.{
+  ColumnKeys,
+  FilePlace,
+  KeyDraft,
+  KeyNames,
+  KeyPlan,
+  KeyTemplate,
+  LeafColumn,
+  UnlistedColumns
+}
 
 /**
  * How files are encrypted.
@@ -40,11 +49,14 @@ final case class FileSettings(
     KeyPlan.checkPartitions(columns, Some(ColumnKeys(keysOfOthers)), caseSensitive)
   }
 
-  /** The partition columns whose values name keys; empty if all names are plain. */
+  /** The columns whose values name keys; empty if all names are plain. */
   def keyColumns: Seq[String] = names.columns
 
+  /** The same, with what names have of each value. */
+  def keyValues: Seq[KeyTemplate.Value] = names.values
+
   /**
-   * The same for the files of one directory, where every name of a key is plain.
+   * The same for the files of one place, where every name of a key is plain.
    *
    * @param where a file in it, for messages
    * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if a template has no name there

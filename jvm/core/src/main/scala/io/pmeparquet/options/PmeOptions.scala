@@ -12,8 +12,8 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions with P
     Both,
     "Master key of the footer, and of columns that no other key protects. On read with `columnKeys`: the key that " +
       "footers must have. It is also the key of files without key metadata, if the options of the read itself set it with " +
-      "`keyManagement=direct`, or with neither `columnKeys` nor `keyManagement`. It may be a template over partition " +
-      "columns, as `t-{tenant}` or `t-{tenant:bucket(64)}`: each file has the key of its partition.",
+      "`keyManagement=direct`, or with neither `columnKeys` nor `keyManagement`. It may be a template over columns, " +
+      "as `t-{tenant}` or `t-{tenant:bucket(64)}`: each file has the key of its partition, or of its rows.",
     "Whoever has it reads schema and row counts, and all columns without a key of their own. Its name is " +
       "readable in each file.",
     parquetName = Some("footer.key"),
@@ -25,7 +25,7 @@ object PmeOptions extends KmsOptions with SnapshotOptions with OrcOptions with P
     "Master keys of columns: `key: col, col.*; key2: col`, or JSON `{\"key\": [\"col\"]}`. A struct, list or map name " +
       "covers its leaves; `*` matches within one name; backticks quote names with special characters. On write, a name that " +
       "matches no column is an error. On read, a file is refused unless each column has the key that is named for it, and " +
-      "all other columns have what `unlistedColumns` requires. Keys may be templates over partition columns, as in `footerKey`.",
+      "all other columns have what `unlistedColumns` requires. Keys may be templates over columns, as in `footerKey`.",
     "Each master key costs calls of the KMS (`doubleWrapping`). With `plaintextFooter` or external key " +
       "material, the names of keys are readable.",
     parquetName = Some("column.keys"),

@@ -9,9 +9,12 @@ class KeyTemplateSuite extends FunSuite {
   private def name(text: String, directory: String, caseSensitive: Boolean = false) =
     template(text).name(FilePlace.of(directory), caseSensitive, "file")
 
-  private def refused(words: String*)(block: => Any): Unit = {
+  private def refused(words: String*)(block: => Any): Unit = failed(Condition.BadOption, words)(block)
+  private def withoutValue(words: String*)(block: => Any): Unit = failed(Condition.KeyMetadata, words)(block)
+
+  private def failed(condition: Condition, words: Seq[String])(block: => Any): Unit = {
     val failed = intercept[PmeException](block)
-    assertEquals(failed.condition, Condition.BadOption)
+    assertEquals(failed.condition, condition)
     words.foreach(word => assert(failed.getMessage.contains(word), failed.getMessage))
   }
 
@@ -28,13 +31,13 @@ class KeyTemplateSuite extends FunSuite {
     assertEquals(name("k-{a b}", "/t/a b=1"), "k-1")
     assertEquals(name("k-{city}", "/t/city=Köln"), "k-Köln")
     // Directories above the table's own are no partitions.
-    refused("the file is in no directory of one partition by it")(name("k-{x}", "/x=1/t/day=2"))
-    refused("the file is in no directory of one partition by it")(name("k-{x}", "/t/x=1/X=2"))
+    withoutValue("the file is in no directory of one partition by")(name("k-{x}", "/x=1/t/day=2"))
+    withoutValue("the file is in no directory of one partition by")(name("k-{x}", "/t/x=1/X=2"))
   }
 
   test("names of columns are compared as Spark compares them") {
     assertEquals(name("k-{Country}", "/t/country=DE"), "k-DE")
-    refused("column 'Country'")(name("k-{Country}", "/t/country=DE", caseSensitive = true))
+    withoutValue("column 'Country'")(name("k-{Country}", "/t/country=DE", caseSensitive = true))
   }
 
   test("a value that no name can have is refused: null, empty, or with other characters") {

@@ -28,7 +28,13 @@ final class PmeCryptoFactory extends EncryptionPropertiesFactory with Decryption
   ): FileEncryptionProperties =
     // Spark's source of this format lets a FileSealer encrypt.
     if (conf.get(Scopes.WriteId) != null)
-      FileEncryption.toSeal(Scopes.write(conf), path, context.getSchema, conf)
+      FileEncryption.toSeal(
+        Scopes.write(conf),
+        path,
+        context.getSchema,
+        conf,
+        key => Option(context.getExtraMetaData.get(key))
+      )
     else
       unchecked {
         val scope = ConfigurationScopes.write(conf, Option(path), context.getSchema)

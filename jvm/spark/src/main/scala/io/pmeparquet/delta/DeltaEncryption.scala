@@ -258,7 +258,7 @@ private final class DeltaEncryption(table: SessionTable, options: Map[String, St
     val keys = plan.keysOf(version.table)
     val opened = LoggedFiles.looked(session, listed, settings.kms).map(_._2)
     val other = opened.count {
-      case Right(use @ FileUse(_, _, Some(_))) => !fits(use, keys, plan.footerKey)
+      case Right(use @ FileUse(_, _, Some(_), _)) => !fits(use, keys, plan.footerKey)
       case Right(use) =>
         val why = use.uses.flatMap(_.problem).headOption.getOrElse(Condition.DamagedFile.name)
         throw FileFailure(why, s"${table.path}: a live file did not open with the session's KMS: $why").raised

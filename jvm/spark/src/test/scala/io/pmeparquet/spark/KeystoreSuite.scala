@@ -4,7 +4,7 @@ import java.nio.file.{Files, Path}
 import java.security.KeyStore
 import javax.crypto.spec.SecretKeySpec
 
-import org.apache.spark.sql.SaveMode
+import org.apache.spark.sql.{DataFrameWriter, Row, SaveMode}
 
 import io.pmeparquet.Sha256
 
@@ -36,7 +36,11 @@ abstract class KeystoreSuite extends SparkSuite {
   }
 
   /** Adds ten rows for each of the tenants acme, bolt and cafe. */
-  protected def writeTo(path: String, more: (String, String)*): Unit = spark
+  protected def writeTo(path: String, more: (String, String)*): Unit =
+    tenantRows.partitionBy("tenant").options(more.toMap).save(path)
+
+  /** Rows of three tenants under a key for each. */
+  protected def tenantRows: DataFrameWriter[Row] = spark
     .range(30)
     .selectExpr(
       "id",
@@ -45,8 +49,6 @@ abstract class KeystoreSuite extends SparkSuite {
     )
     .write
     .format(SparkSuite.Format)
-    .options(keystoreOptions ++ byTenant ++ more)
-    .partitionBy("tenant")
+    .options(keystoreOptions ++ byTenant)
     .mode(SaveMode.Append)
-    .save(path)
 }

@@ -8,7 +8,7 @@ import scala.collection.JavaConverters._
 import org.apache.parquet.format.{ColumnChunk, RowGroup}
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.columns.{ColumnPolicy, ColumnProtection, LeafColumn}
+import io.pmeparquet.columns.{ColumnPolicy, ColumnProtection, FilePlace, KeyTemplate, LeafColumn}
 import io.pmeparquet.columns.ColumnProtection.{ColumnKey, FooterKey, Plaintext}
 
 /**
@@ -92,9 +92,30 @@ private[parquet] object ColumnCheck {
    * @throws io.pmeparquet.PmeException if the policy asks for another one
    */
   def footer(policy: ColumnPolicy, file: String, footerKey: => Option[String]): Unit =
-    policy.footer.filterNot(_.isMetBy(FooterKey, footerKey)).foreach { asked =>
-      throw refused(s"$file, footer", FooterKey, footerKey, asked)
-    }
+    require(policy.footer, file, footerKey)(_.isMetBy(FooterKey, footerKey))
+
+  private def require(asked: Option[ColumnPolicy.Asked], file: String, footerKey: => Option[String])(
+      isMet: ColumnPolicy.Asked => Boolean
+  ): Unit = asked.filterNot(isMet).foreach { one =>
+    throw refused(s"$file, footer", FooterKey, footerKey, one)
+  }
+
+  /**
+   * The same before the footer is open, and so before any call to the KMS. If only the footer states the values that name
+   * its key, the name must be one that the template can make; [[footer]] compares it once the footer is open.
+   *
+   * @param place of the file, as its directories show it
+   */
+  def beforeFooter(policy: ColumnPolicy, place: FilePlace, file: String, footerKey: => Option[String]): Unit =
+    if (!policy.waitsForFooter(place)) footer(policy.at(place, file), file, footerKey)
+    else if (!policy.footerWaits(place))
+      require(policy.footerAt(place, file), file, footerKey)(_.isMetBy(FooterKey, footerKey))
+    else require(policy.footer, file, footerKey)(asked => footerKey.exists(canBe(asked, _)))
+
+  private def canBe(asked: ColumnPolicy.Asked, footerKey: String) = asked.accepted.exists {
+    case ColumnKey(text) => KeyTemplate.of(text, asked.by).makes(footerKey)
+    case _ => true
+  }
 
   private def refused(
       where: String,

@@ -10,6 +10,7 @@ import org.apache.parquet.crypto.ModuleCipherFactory.ModuleType
 import org.apache.parquet.format._
 
 import io.pmeparquet.cipher.ModuleKind
+import io.pmeparquet.columns.KeyValues
 import io.pmeparquet.parquet.bytes.{FileBytes, FileTail, ThriftBounds}
 import io.pmeparquet.parquet.chunk.{Chunk, StoredPage, StoredPages}
 import io.pmeparquet.parquet.file.{Indexes, OpenFile}
@@ -37,6 +38,10 @@ private[parquet] final class FileCopy(
     groups.foreach(_.columns.foreach(copyBloomFilter))
     val footer = new FileMetaData(file.footer)
     footer.setRow_groups(groups.map(described).asJava)
+    // A copy is not cut for its keys: its footer may have a weaker one than the column that the values are of.
+    Option(footer.getKey_value_metadata).foreach { entries =>
+      footer.setKey_value_metadata(entries.asScala.filterNot(_.getKey == KeyValues.Entry).asJava)
+    }
     out.writeFooter(footer, carried)
     pageCount
   }

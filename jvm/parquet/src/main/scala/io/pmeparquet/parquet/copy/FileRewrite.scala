@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.{FSDataOutputStream, Path}
 import org.apache.parquet.format.FileMetaData
 
 import io.pmeparquet.{Condition, PmeErrors, PmeException}
-import io.pmeparquet.columns.{LeafColumn, UnlistedColumns}
+import io.pmeparquet.columns.{KeyValues, LeafColumn, UnlistedColumns}
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
 import io.pmeparquet.parquet.bytes.FileVersion
 import io.pmeparquet.parquet.file.{OpenFile, OpenFiles}
@@ -51,7 +51,7 @@ final class FileRewrite(
       destination: Path,
       written: FSDataOutputStream => Unit = _ => ()
   ): Copied = {
-    val (file, carried) = FileRewrite.open(from, fromConf, source)
+    val (file, carried) = FileRewrite.source(from, fromConf, source)
     to.foreach(scope => FileRewrite.requireHarmlessEntries(file.footer, scope.settings, source.toString))
     val encryption = to.map(new FileEncryption(_, staged, destination.getParent.toUri.getPath, toConf))
     val encryptor =
@@ -97,7 +97,14 @@ object FileRewrite {
 
   /** The leaf columns of a file. */
   def leaves(from: ReadScope, conf: Configuration, source: Path): Seq[LeafColumn] =
-    SchemaColumns.leaves(open(from, conf, source)._1.schema)
+    SchemaColumns.leaves(FileRewrite.source(from, conf, source)._1.schema)
+
+  /** Pages are copied as they are, and rows that somebody forged would get a key that they are not bound to. */
+  private def source(from: ReadScope, conf: Configuration, path: Path): (OpenFile, CarriedFields) = {
+    val opened = open(from, conf, path)
+    opened._1.requireUnstated(from.settings, "a copy")
+    opened
+  }
 
   private[copy] def open(from: ReadScope, conf: Configuration, source: Path): (OpenFile, CarriedFields) =
     open(from, conf, FileVersion.of(source, conf))
@@ -125,9 +132,10 @@ object FileRewrite {
           if (!isHarmless(key)) throw PmeErrors.readableEntry(file, key)
       }
 
-  private def isHarmless(key: String) = SchemaEntries.contains(key) || key.startsWith("org.apache.spark.")
+  private def isHarmless(key: String) =
+    SchemaEntries.contains(key) || key == KeyValues.Entry || key.startsWith("org.apache.spark.")
 
-  /** Schemas and names of writers, which the readable schema and `created_by` reveal anyway. */
+  /** Beside what copies drop, schemas and names of writers, which the readable schema and `created_by` reveal anyway. */
   private val SchemaEntries = Set(
     "ARROW:schema",
     "pandas",

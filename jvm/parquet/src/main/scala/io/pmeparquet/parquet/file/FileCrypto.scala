@@ -205,9 +205,8 @@ private[parquet] object FileCrypto {
     if (tail.footerKeyMetadata.isEmpty && scope.settings.keyOfFilesWithoutMetadata.isEmpty)
       throw PmeErrors.noKeyMetadata(file)
     // Before any call to the KMS.
-    scope.settings
-      .columnsAt(version.inTable, file)
-      .foreach(ColumnCheck.footer(_, file, masterKeyOfFooter(scope, tail, keys)))
+    scope.settings.columns
+      .foreach(ColumnCheck.beforeFooter(_, version.inTable, file, masterKeyOfFooter(scope, tail, keys)))
     counters.keys.increment()
     val footerKey =
       try tail.footerKeyMetadata.fold(keys.footerKeyWithoutMetadata)(keys.keyOf(_, None))

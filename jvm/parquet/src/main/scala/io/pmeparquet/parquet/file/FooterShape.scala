@@ -7,7 +7,7 @@ import org.apache.parquet.format.{ColumnChunk, FileMetaData, RowGroup}
 import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.schema.MessageType
 
-import io.pmeparquet.columns.LeafColumn
+import io.pmeparquet.columns.{KeyValues, LeafColumn}
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, ParquetFailures}
 import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.parquet.schema.SchemaColumns
@@ -114,5 +114,16 @@ private[parquet] class FooterShape(val version: FileVersion, val footer: FileMet
     copy.setCreated_by(footer.getCreated_by)
     copy.setColumn_orders(footer.getColumn_orders)
     copy
+  }
+}
+
+private[parquet] object FooterShape {
+
+  /** What a footer states of values that name the file's keys. */
+  def statedBy(footer: FileMetaData, file: String): KeyValues = {
+    val entries =
+      Option(footer.getKey_value_metadata).toSeq.flatMap(_.asScala).filter(_.getKey == KeyValues.Entry)
+    if (entries.size > 1) throw PmeErrors.fileDamaged(file, s"it has two entries ${KeyValues.Entry}")
+    KeyValues.of((_: String) => entries.headOption.map(entry => String.valueOf(entry.getValue)), file)
   }
 }

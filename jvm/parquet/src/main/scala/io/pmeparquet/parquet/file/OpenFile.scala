@@ -8,7 +8,8 @@ import org.apache.parquet.format.converter.ParquetMetadataConverter
 import org.apache.parquet.hadoop.metadata.BlockMetaData
 
 import io.pmeparquet.{AesKey, PmeErrors, PmeException}
-import io.pmeparquet.columns.{ColumnProtection, LeafColumn}
+import io.pmeparquet.columns.{ColumnProtection, FilePlace, LeafColumn}
+import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.bytes._
 import io.pmeparquet.parquet.chunk.{Chunk, ChunkModules, ChunkSource, RowGroupChunks}
 import io.pmeparquet.parquet.scope.ReadScope
@@ -26,11 +27,13 @@ final case class RefusedColumn(path: Seq[String], display: String, masterKeyId: 
  * A file whose footer is read, admitted by the scope's policy, authenticated and parsed. It opens the metadata of its
  * column chunks, holds keys and no pages, and serves all tasks of this JVM that read the file within the scope.
  *
+ * @param place where it is in its table, with what its footer states of values that name keys
  * @param namedByRead the columns whose keys the read names, since the file does not
  * @param footerSha256 SHA-256 of the footer, its length and the magic at the end of the file
  */
 private[parquet] final class OpenFile private[file] (
     version: FileVersion,
+    val place: FilePlace,
     footer: FileMetaData,
     crypto: Option[FileCrypto],
     val namedByRead: Set[Seq[String]],
@@ -46,6 +49,16 @@ private[parquet] final class OpenFile private[file] (
 
   /** The length of the footer's key; none if the file is not encrypted. */
   def footerKeyBits: Option[Int] = crypto.map(_.footerKey.bits)
+
+  /**
+   * For readers that do not compare rows with the values that the file states.
+   *
+   * @param reader for messages
+   * @throws io.pmeparquet.PmeException `PME_UNSUPPORTED` if the policy has such values name its keys
+   */
+  def requireUnstated(settings: ReadSettings, reader: String): Unit =
+    if (settings.columns.exists(of => of.keyColumns.exists(place.stated.mentions(_, of.caseSensitive))))
+      throw PmeErrors.statedValues(version.path.toString, reader)
 
   /** Reads the rest of the file. */
   def bytes(conf: Configuration, counters: ReadCounters): FileBytes =
@@ -237,7 +250,7 @@ private[parquet] final class OpenFile private[file] (
   /** Columns that deviate from the scope's policy, and why they are refused. It uses no key. */
   def deviations(scope: ReadScope): Seq[(LeafColumn, PmeException)] = for {
     file <- crypto.toSeq
-    policy <- scope.settings.columnsAt(version.inTable, version.path.toString).toSeq
+    policy <- scope.settings.columnsAt(place, version.path.toString).toSeq
     deviation <- file.check(policy).columns(leaves, groups)
   } yield deviation
 

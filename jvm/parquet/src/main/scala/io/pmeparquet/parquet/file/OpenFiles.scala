@@ -11,8 +11,9 @@ import org.apache.parquet.format.{ColumnChunk, EncryptionWithColumnKey, FileMeta
 import io.pmeparquet.{BlockDigests, Condition, KeyRefusal, PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
+import io.pmeparquet.columns.FilePlace
 import io.pmeparquet.options.ReadSettings
-import io.pmeparquet.parquet.admission.FooterPolicy
+import io.pmeparquet.parquet.admission.{ColumnCheck, FooterPolicy}
 import io.pmeparquet.parquet.bytes._
 import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.parquet.scope.{ReadScope, ScopeCache}
@@ -138,13 +139,17 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       FileTail.of(footer, file) match {
         case FileTail.Plaintext =>
           if (!scope.settings.allowPlaintextFiles) throw PmeErrors.plaintextFile(file)
+          // What such a footer states, anybody may have written.
+          scope.settings.columnsAt(version.inTable, file)
           val metadata = FileTail.metadata(footer.segment, file)
-          new OpenFile(version, metadata, None, Set.empty, footer.tail, footer.sha256)
+          new OpenFile(version, version.inTable, metadata, None, Set.empty, footer.tail, footer.sha256)
         case tail: FileTail.Encrypted =>
           val crypto = FileCrypto.of(scope, version, conf, tail, counters)
           val metadata = FileTail.metadata(crypto.openFooter(footer.segment, counters), file)
-          val named = nameKeys(metadata, version, scope.settings)
-          val opened = new OpenFile(version, metadata, Some(crypto), named, footer.tail, footer.sha256)
+          val place = version.inTable.stating(FooterShape.statedBy(metadata, file))
+          scope.settings.columnsAt(place, file).foreach(ColumnCheck.footer(_, file, crypto.masterKeyOfFooter))
+          val named = nameKeys(metadata, version, place, scope.settings)
+          val opened = new OpenFile(version, place, metadata, Some(crypto), named, footer.tail, footer.sha256)
           if (FooterPolicy.isUnproven(tail, scope.settings))
             new FooterProof(opened, bytes, counters).require(mayBeDamaged)
           opened
@@ -171,7 +176,8 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
         case tail: FileTail.Encrypted if !tail.plaintextFooter =>
           val crypto = FileCrypto.of(scope, version, conf, tail, counters)
           val metadata = footerOf(crypto, bytes, footer.segment.offset)
-          new OpenFile(version, metadata, Some(crypto), Set.empty, footer.tail, footer.sha256)
+          val place = version.inTable
+          new OpenFile(version, place, metadata, Some(crypto), Set.empty, footer.tail, footer.sha256)
         case _ => throw PmeErrors.notAuthentic(version.path.toString, "its footer")
       }
     } finally bytes.close()
@@ -187,10 +193,11 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
   private def nameKeys(
       footer: FileMetaData,
       version: FileVersion,
+      place: FilePlace,
       settings: ReadSettings
   ): Set[Seq[String]] = {
     val named = for {
-      policy <- settings.columnsAt(version.inTable, version.path.toString).toSeq
+      policy <- settings.columnsAt(place, version.path.toString).toSeq
       if settings.directKeys && FileTail
         .rowGroups(footer)
         .exists(_.getColumns.asScala.exists(unnamed(_).isDefined))

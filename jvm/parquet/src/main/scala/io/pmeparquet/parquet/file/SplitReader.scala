@@ -20,7 +20,7 @@ import org.apache.parquet.internal.filter2.columnindex.ColumnIndexFilter
 import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{PmeErrors, RecentValues}
-import io.pmeparquet.columns.ColumnProtection
+import io.pmeparquet.columns.{ColumnProtection, FilePlace}
 import io.pmeparquet.parquet.bytes.{FileVersion, Limits, ParquetFailures, Range, ReadCounters}
 import io.pmeparquet.parquet.chunk._
 import io.pmeparquet.parquet.schema.{PredicateColumns, SchemaColumns, WantedColumns}
@@ -68,6 +68,9 @@ final class SplitReader private[file] (
 
   /** What protects each leaf column: more than one entry for a column if row groups differ. */
   def protections: Seq[(Seq[String], ColumnProtection)] = file.protections
+
+  /** Where it is in its table, with what its footer states of values that name keys. */
+  def place: FilePlace = file.place
 
   /** The master key of the footer's key; none if the file is not encrypted. */
   def footerMasterKey: Option[String] = file.footerMasterKey
@@ -157,6 +160,7 @@ final class SplitReader private[file] (
     // Another reader uses the split as it was cut.
     if (file.rowGroups(start, splitLength(start, length, listed)) != here)
       throw PmeErrors.changedSinceListed(path.toString)
+    file.requireUnstated(scope.settings, "Spark's own reader (reader=spark)")
     val columns = wanted.in(file.schema).map(_.path)
     columns.find(file.namedByRead).foreach { column =>
       throw PmeErrors.keyOfAnotherReader(s"$path, column '${column.mkString(".")}'")

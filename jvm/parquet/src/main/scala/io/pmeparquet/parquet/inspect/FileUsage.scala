@@ -4,9 +4,10 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.FileMetaData
 
 import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.columns.KeyValues
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata, LocalWrap}
 import io.pmeparquet.parquet.bytes.{FileTail, FileVersion, ReadCounters}
-import io.pmeparquet.parquet.file.OpenFiles
+import io.pmeparquet.parquet.file.{FooterShape, OpenFiles}
 import io.pmeparquet.parquet.inspect.FoundProtection.NamedChunk
 import io.pmeparquet.parquet.rotation.{FileKey, FileRotation, FoundFile, KeyedChunk, KeyedFile}
 import io.pmeparquet.parquet.scope.{FileKeys, ReadScope}
@@ -37,7 +38,8 @@ final class FileUsage(scope: ReadScope, opensColumns: Boolean = false) extends S
               keyed.metadata
             ),
             isEncrypted = true,
-            Some(FoundProtection.of(chunks)(masterKeyOf(_, keys, footerKey)).toList)
+            Some(FoundProtection.of(chunks)(masterKeyOf(_, keys, footerKey)).toList),
+            FooterShape.statedBy(keyed.metadata, file.path)
           )
       }
     catch { case failed: PmeException => unopened(ofTail(file.version, conf, Some(failed))) }
@@ -65,7 +67,13 @@ final class FileUsage(scope: ReadScope, opensColumns: Boolean = false) extends S
       val chunks = FoundProtection.chunks(footer, version.path)
       val keys = new FileKeys(version.path, conf, scope)
       val columns = FoundProtection.of(chunks)(masterKeyOf(_, keys, use.masterKeyId)).toList
-      FileUse(use :: readable(PlaintextColumn, chunks, footer).toList, isEncrypted = true, Some(columns))
+      val stated = FooterShape.statedBy(footer, version.path.toString)
+      FileUse(
+        use :: readable(PlaintextColumn, chunks, footer).toList,
+        isEncrypted = true,
+        Some(columns),
+        stated
+      )
     } catch {
       case failed: PmeException =>
         unopened(use.copy(problem = use.problem.orElse(Some(failed.condition.name))))
@@ -176,8 +184,14 @@ object KeyUse {
  * What a file's footer states about its keys and columns. ''Crosses the wire''.
  *
  * @param columns the protection of each column; none if the footer does not open
+ * @param stated what an encrypted footer states of values that name its keys
  */
-final case class FileUse(uses: List[KeyUse], isEncrypted: Boolean, columns: Option[List[FoundProtection]])
+final case class FileUse(
+    uses: List[KeyUse],
+    isEncrypted: Boolean,
+    columns: Option[List[FoundProtection]],
+    stated: KeyValues = KeyValues.none
+)
 
 /** What each key of a file with wrapped keys protects. */
 private[inspect] final class KeyUses(file: KeyedFile, chunks: Seq[NamedChunk], opensColumns: Boolean) {

@@ -62,6 +62,7 @@ final class FileRecovery(
           rebuilt(version, conf, counters, goOn) -> like
       }
     seal.foreach(_.requireKey(version.path, found._1.footerMasterKey))
+    found._1.requireUnstated(scope.settings, FileRecovery.Name)
     found
   }
 
@@ -72,6 +73,8 @@ final class FileRecovery(
       goOn: () => Unit
   ): OpenFile = {
     val other = OpenFiles.withoutColumnCheck(scope, FileVersion.of(new Path(like.get), conf), conf, counters)
+    // The lost footer stated values, too.
+    other.requireUnstated(scope.settings, FileRecovery.Name)
     OpenFiles.withFooter(scope, version, conf, counters) { (crypto, bytes, end) =>
       new RebuiltFooter(crypto, bytes, end, other, counters, goOn).metadata
     }
@@ -107,6 +110,9 @@ final class FileRecovery(
 }
 
 private object FileRecovery {
+
+  /** In messages. */
+  val Name = "a recovery"
 
   /** How a footer fails that was altered. */
   val OfFooter: Set[Condition] = Set(Condition.NotAuthentic, Condition.DamagedFile)

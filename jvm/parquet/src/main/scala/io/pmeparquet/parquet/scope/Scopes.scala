@@ -222,12 +222,12 @@ object Scopes {
         .getOrElse(
           throw PmeErrors.unsupported(
             where,
-            "a key whose name depends on a partition",
-            "this write does not know which partitions its rows belong to",
+            "a key whose name depends on values",
+            "this write does not know which values its rows have",
             "Write with df.write or INSERT."
           )
         )
-        .flatMap(place => files.at(place, s"$where, ${place.partition}").masterKeys)
+        .flatMap(place => files.at(place, s"$where, ${place.display}").masterKeys)
         .distinct
 
   /** Of names that differ only in case, Azure makes one key, and a keystore may. */
@@ -238,7 +238,7 @@ object Scopes {
     (alike.map(_.mkString("' and '")) ++ capital).headOption.foreach { names =>
       throw PmeErrors.unsupported(
         where,
-        s"a key by partition with the name '$names'",
+        s"a key by value with the name '$names'",
         "in some KMSs names that differ only in case are one key",
         "Use values in small letters, or buckets."
       )

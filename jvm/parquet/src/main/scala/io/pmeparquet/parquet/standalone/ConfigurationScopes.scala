@@ -63,7 +63,9 @@ private[pmeparquet] object ConfigurationScopes extends Expiring {
       case Some(file) =>
         val version = FileVersion.of(file, conf)
         scope.cache(CheckedFooters).get(version) {
-          OpenFiles.read(scope, version, conf, scope.counters)
+          OpenFiles
+            .read(scope, version, conf, scope.counters)
+            .requireUnstated(scope.settings, "parquet.crypto.factory.class")
           false
         }
         FileDecryption.admit(scope, file, conf)

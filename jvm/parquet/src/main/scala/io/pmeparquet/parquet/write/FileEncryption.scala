@@ -13,7 +13,7 @@ import org.apache.parquet.schema.MessageType
 
 import io.pmeparquet.{AesKey, PmeErrors}
 import io.pmeparquet.cipher.CryptoProvider
-import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, FilePlace, KeyPlan}
+import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, FilePlace, KeyPlan, KeyValues}
 import io.pmeparquet.material.{KeyMaterial, KeyMetadata}
 import io.pmeparquet.options.{EncryptionAlgorithm, FileSettings}
 import io.pmeparquet.parquet.bytes.{FileVersion, FooterBytes}
@@ -25,18 +25,21 @@ import io.pmeparquet.parquet.storage.MaterialFiles
  * Makes the keys of one new file, and the encryption properties that parquet-java needs.
  *
  * @param directory path of the directory where the file will be, which its AAD prefix and templates of keys may name
+ * @param stated what its footer will state of values that name keys: nobody but its writer knows that
  */
 private[parquet] final class FileEncryption(
     scope: WriteScope,
     path: Path,
     directory: String,
-    conf: Configuration
+    conf: Configuration,
+    stated: KeyValues = KeyValues.none
 ) {
   private val random = new SecureRandom
   private val where = path.toString
 
   /** Names of keys are plain here. */
-  val settings: FileSettings = scope.settings.at(FilePlace.of(directory), where)
+  val settings: FileSettings = scope.settings.at(FilePlace.of(directory).stating(stated), where)
+  if (settings.plaintextFooter && !stated.isEmpty) throw WriteRules.statedInPlaintext
   settings.masterKeys
     .find(!scope.mayUse(_))
     .foreach(late => throw PmeErrors.lateKey(where, late))
@@ -136,15 +139,21 @@ private[pmeparquet] object FileEncryption {
     toSeal(scope, path, schema, conf)
   }
 
-  /** The same for a file that a [[FileSealer]] encrypts. */
+  /**
+   * The same for a file that a [[FileSealer]] encrypts.
+   *
+   * @param entries what its footer will have of key-value metadata
+   */
   def toSeal(
       scope: WriteScope,
       path: Path,
       schema: MessageType,
-      conf: Configuration
-  ): FileEncryptionProperties =
-    new FileEncryption(scope, path, WriteRules.committedDirectory(path, scope.tableDirectory), conf)
-      .properties(schema)
+      conf: Configuration,
+      entries: String => Option[String] = _ => None
+  ): FileEncryptionProperties = {
+    val directory = WriteRules.committedDirectory(path, scope.tableDirectory)
+    new FileEncryption(scope, path, directory, conf, KeyValues.of(entries, path.toString)).properties(schema)
+  }
 }
 
 /**

@@ -71,6 +71,13 @@ object WriteRules {
         )
       }
 
+  /** The key-value metadata of such a footer is signed, but readable. */
+  def statedInPlaintext: PmeException = PmeErrors.contradiction(
+    "plaintextFooter=true and templates of keys over columns that are no partition columns",
+    "footers would state their values in the clear",
+    "Use plaintextFooter=false, or partition the table by these columns."
+  )
+
   // Recognized by name: the oldest parquet-java that this compiles against has no such types.
   private def isGeometry(annotation: LogicalTypeAnnotation): Boolean =
     Seq("GEOMETRY", "GEOGRAPHY").exists(annotation.toString.startsWith)

@@ -9,7 +9,7 @@ import munit.FunSuite
 import org.apache.parquet.format._
 
 import io.pmeparquet.{PmeErrors, PmeException}
-import io.pmeparquet.columns.{ColumnKeys, KeyBinding, LeafColumn, UnlistedColumns}
+import io.pmeparquet.columns.{ColumnKeys, FilePlace, KeyBinding, LeafColumn, UnlistedColumns}
 
 /** Checks chunks as footers have them, without files. */
 class ColumnCheckSuite extends FunSuite {
@@ -111,5 +111,26 @@ class ColumnCheckSuite extends FunSuite {
       assertEquals(refused.getCondition(), "PME_KEY_METADATA")
       assert(refused.problem.contains("footerKey requires key 'f'"))
     }
+  }
+
+  test(
+    "before the footer opens, its key has the name that directories give, though names of columns wait for it"
+  ) {
+    val byCity = policy.copy(footerKey = Some("t-{tenant}"), keys = ColumnKeys.parse("pii-{city}: ssn"))
+    def check(of: KeyBinding, directory: String, footerKey: String) =
+      ColumnCheck.beforeFooter(of, FilePlace.of(directory), s"$directory/f", Some(footerKey))
+    def refused(of: KeyBinding, directory: String, footerKey: String) =
+      assertEquals(
+        intercept[PmeException](check(of, directory, footerKey)).getCondition(),
+        "PME_KEY_METADATA"
+      )
+    check(byCity, "/t/tenant=acme", "t-acme")
+    refused(byCity, "/t/tenant=acme", "t-bolt")
+    // Only the footer states the tenant.
+    check(byCity, "/t", "t-bolt")
+    refused(byCity, "/t", "other")
+    check(byCity.copy(footerKey = Some("f")), "/t", "f")
+    refused(byCity.copy(footerKey = Some("f")), "/t", "g")
+    check(byCity.copy(footerKey = None), "/t", "g")
   }
 }

@@ -3,6 +3,8 @@ package io.pmeparquet.parquet.copy
 import java.io.OutputStream
 import java.nio.file.{Files, Path => LocalPath}
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FSDataOutputStream, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
@@ -12,8 +14,9 @@ import org.apache.parquet.example.data.simple.convert.GroupRecordConverter
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
 import org.apache.parquet.io.ColumnIOFactory
 
-import io.pmeparquet.columns.ColumnProtection
+import io.pmeparquet.columns.{ColumnProtection, KeyValues}
 import io.pmeparquet.parquet.file.SplitReader
+import io.pmeparquet.parquet.recover.FileRecovery
 import io.pmeparquet.parquet.scope.{ReadScope, WriteScope}
 import io.pmeparquet.parquet.WrittenFilesSuite
 import io.pmeparquet.PmeException
@@ -49,6 +52,50 @@ class CopiedFilesSuite extends WrittenFilesSuite {
   ): Path = {
     val ofRead = options.filter(_._1 == "algorithm")
     copied(from, file, Some(writer(use, root, options: _*)), reader(use, ofRead: _*), toConf)
+  }
+
+  directory.test("a copy states no values: its footer may have a weaker key than their column") { root =>
+    val entries = Map(KeyValues.Entry -> """{"name":"f"}""", "other" -> "kept").asJava
+    val file = write(root, use, keys: _*)(_.withExtraMetaData(entries))
+    def entriesOf(of: Path) = {
+      val split = new SplitReader(reader(use, allowing), of, conf)
+      try split.metadata.getKeyValueMetaData.asScala.filter(one => entries.containsKey(one._1))
+      finally split.close()
+    }
+    assertEquals(entriesOf(file), entries.asScala)
+    for (to <- Seq(Some(writer(use, root, "footerKey" -> "g", "columnKeys" -> "n: name")), None)) {
+      val copy = copied(reader(use), file, to, reader(use, allowing), conf)
+      assertEquals(entriesOf(copy).toMap, Map("other" -> "kept"))
+      Files.delete(local(copy))
+    }
+  }
+
+  directory.test("under templates, neither a copy nor a recovery passes on rows that nobody compared") {
+    root =>
+      val stated = Map(KeyValues.Entry -> """{"name":"f"}""").asJava
+      val file = write(root, use, "footerKey" -> "f")(_.withExtraMetaData(stated))
+      val bound = reader(use, "uniformKey" -> "{name}")
+      val to = Some(writer(use, root, keys: _*))
+      val lost = write(root, use, "footerKey" -> "f")()
+      bent(lost, Files.size(local(lost)).toInt - 20) {
+        for (
+          read <- Seq[() => Any](
+            () => copied(bound, file, to, reader(use), conf),
+            () => copied(bound, file, None, reader(use, allowing), conf),
+            () => FileRewrite.leaves(bound, conf, file),
+            () => new FileRecovery(bound, false).open(listed(file), conf, () => ()),
+            () => new FileRecovery(bound, false).metadata(listed(file), conf, () => ()),
+            () => new FileRecovery(bound, false, Some(file.toString)).open(listed(lost), conf, () => ())
+          )
+        ) {
+          val refused = intercept[PmeException](read())
+          assertEquals(refused.getCondition(), "PME_UNSUPPORTED")
+          assert(refused.getMessage.contains("nothing would compare its rows"), refused.getMessage)
+        }
+        assertEquals(Files.list(root).count(), 2L)
+        new FileRecovery(reader(use), false, Some(file.toString)).open(listed(lost), conf, () => ()).close()
+      }
+      copied(reader(use), file, to, reader(use), conf)
   }
 
   private val InFirstPage = 120

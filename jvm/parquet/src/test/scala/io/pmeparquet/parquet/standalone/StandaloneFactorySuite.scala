@@ -19,7 +19,7 @@ import org.apache.parquet.hadoop.util.{HadoopInputFile, HadoopOutputFile}
 import org.apache.parquet.io.{OutputFile, PositionOutputStream}
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
 
-import io.pmeparquet.columns.UnlistedColumns
+import io.pmeparquet.columns.{KeyValues, UnlistedColumns}
 import io.pmeparquet.parquet.PmeCryptoFactory
 import io.pmeparquet.PmeException
 
@@ -84,6 +84,23 @@ class StandaloneFactorySuite extends FunSuite {
     val reader = ParquetReader.builder(new GroupReadSupport, file).withConf(conf).build()
     try Iterator.continually(reader.read()).takeWhile(_ != null).map(_.toString).toList
     finally reader.close()
+  }
+
+  test("a file that states values is refused under templates: parquet-java compares no row with them") {
+    val use = keys('f', 'g')
+    val file = newFile()
+    val writing = conf(use :+ ("pme-parquet.footerKey" -> "f"): _*)
+    val stated = java.util.Collections.singletonMap(KeyValues.Entry, """{"id":"f"}""")
+    fill(
+      ExampleParquetWriter.builder(file).withConf(writing).withType(schema).withExtraMetaData(stated).build()
+    )
+    assertEquals(read(file, conf(use: _*)).size, 100)
+    for (_ <- 1 to 2) {
+      val refused = intercept[ParquetCryptoRuntimeException] {
+        read(file, conf(use :+ ("pme-parquet.uniformKey" -> "{id}"): _*))
+      }
+      assert(refused.getMessage.contains("nothing would compare its rows"), refused.getMessage)
+    }
   }
 
   private def bytes(file: Path) = new String(Files.readAllBytes(Paths.get(file.toUri)), "ISO-8859-1")

@@ -266,7 +266,7 @@ private[admin] object FilesAlike {
 
   private def protectionOf(found: Either[FileFailure, FileUse]): (String, Set[Seq[String]]) =
     found match {
-      case Right(FileUse(_, isEncrypted, Some(columns))) =>
+      case Right(FileUse(_, isEncrypted, Some(columns), _)) =>
         (if (isEncrypted) Encrypted else Plaintext) ->
           columns.map(one => Seq(one.column, one.kind, one.masterKey.orNull)).toSet
       case _ => Unknown -> Set.empty

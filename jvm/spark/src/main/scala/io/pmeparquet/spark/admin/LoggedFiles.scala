@@ -34,7 +34,7 @@ object LoggedFiles {
       ListedFile(path, length, modified = 0, hasExternalMaterial = false)
     }
     val rows = looked(session, files, options.asScala.toMap).map {
-      case (file, Right(FileUse(_, true, Some(columns)))) =>
+      case (file, Right(FileUse(_, true, Some(columns), _))) =>
         val (readable, hidden) = columns.partition(_.isReadable)
         Row(file.path, "", hidden.map(_.column), readable.map(_.column))
       case (file, Right(use)) =>

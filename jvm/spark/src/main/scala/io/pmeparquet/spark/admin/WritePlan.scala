@@ -167,7 +167,7 @@ private[admin] final class WritePlanning(
     val whole = settings.files
     val files = whole.of(leaves)
     val ofKeys =
-      try { KeyPlaces.columns(files, partitionBy, "the table")(identity); None }
+      try { KeyPlaces.columns(files, partitionBy, data, "the table")(identity); None }
       catch { case refused: PmeException => Some(refused) }
     val taken = KeyDraft.ofPartitions(partitionBy, whole.columnKeys, whole.caseSensitive)
     val all = KeyDraft.of(leaves, files.columnKeys, files.unlisted, files.caseSensitive)

@@ -63,6 +63,7 @@ private[spark] final class PagesRead(
     seal: Option[Broadcast[FileSeal]]
 ) extends (PartitionedFile => Iterator[InternalRow])
     with Serializable {
+  private val stated = StatedRows.of(scope.settings, scan.required, scan.partitions)
 
   override def apply(split: PartitionedFile): Iterator[InternalRow] = apply(split, scope.counters)
 
@@ -86,7 +87,7 @@ private[spark] final class PagesRead(
         masked.fold(AskedColumns(hadoop, scan.required))(
           RefusedColumns.hide(file, hadoop, scan.required, _)
         )
-      new SplitRows(file, split, scan, asked).rows()
+      stated.of(new SplitRows(file, split, scan, asked).rows(), file.place, split.toPath.toString)
     } catch {
       case failed: Throwable =>
         file.close()

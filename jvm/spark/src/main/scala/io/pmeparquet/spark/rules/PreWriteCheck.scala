@@ -23,7 +23,7 @@ import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedParquetFormat
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshot.WriteSeal
-import io.pmeparquet.spark.write.{ColumnPlan, EncryptedWrite, KeyPlaces}
+import io.pmeparquet.spark.write.{ColumnPlan, CutCommit, EncryptedWrite, KeyPlaces}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -134,7 +134,10 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       // Spark applies a rule until it changes nothing, so the write may be prepared already.
       if (format.prepared.exists(_.waitsFor(settings, write.outputPath))) write
       else {
-        val places = KeyPlaces.of(session, write, settings.files)
+        val found = KeyPlaces.of(session, write, dataSchema(write), settings.files)
+        val cut = found.filterNot(_.cut.isEmpty)
+        cut.foreach(_ => CutCommit.require(write, SparkAccess.sqlConf(session), conf))
+        val places = found.map(_.all)
         if (
           places.isDefined && WriteSeal.isNeeded(
             options,
@@ -146,7 +149,8 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
           if (isExplained(session)) settings
           else options.withKeysMade(settings, write.outputPath, conf, places)
         val prepared = PreparedWrite.of(made, conf, write.outputPath, leaves, places)
-        PlanFields.withFormat(write)(_.withPrepared(prepared))
+        val sorted = cut.fold[LogicalPlan](write)(one => CutCommit.sorted(write, one.cut, one.columnOf))
+        PlanFields.withFormat(sorted)(_.withPrepared(prepared))
       }
     }
   }

@@ -4,6 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
 import org.apache.hadoop.mapreduce.lib.output.FileOutputFormat
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
 import org.apache.spark.{SparkThrowable, TaskContext}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFactory}
@@ -11,6 +12,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.columns.KeyValues
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.storage.MaterialFiles
 import io.pmeparquet.parquet.write.{FileSealer, SizeStatistics, WriteFailures, WriteRules, WrittenFooter}
@@ -49,9 +51,16 @@ private[spark] object EncryptedWrite {
     val written = WriteSeal.begun(seal, resolved, output)
     if (written.isDefined && settings.files.keyColumns.nonEmpty) throw sealedByPartition(output.toString)
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)
+    val cut = CutColumns.inData(settings.files, dataSchema, WriteRules.tableDirectory(output))
+    if (!cut.isEmpty && prepared.isEmpty)
+      throw CutCommit.unsupported(
+        output.toString,
+        "this write does not know which values its rows have, or lists its files one by one",
+        "Write with df.write or INSERT: in a stream, with foreachBatch."
+      )
     val scope = PreparedWrite.scope(settings, conf, output, prepared, StreamBatch.query(session).isDefined)
     PmeCryptoFactory.useForWrite(conf, scope)
-    val factory = new PmeOutputWriterFactory(spark, scope, written)
+    val factory = new PmeOutputWriterFactory(spark, scope, written, cut)
     seal.begin()
     factory
   }
@@ -67,11 +76,13 @@ private[spark] object EncryptedWrite {
  * Wraps Spark's writer factory, and brings the write's scope to executors. ''Crosses the wire.''
  *
  * @param written gets each file; none if nobody seals the table
+ * @param cut the columns at whose values it cuts files
  */
 private final class PmeOutputWriterFactory(
     factory: OutputWriterFactory,
     scope: WriteScope,
-    written: Option[WrittenFiles]
+    written: Option[WrittenFiles],
+    cut: CutColumns
 ) extends OutputWriterFactory {
 
   override def getFileExtension(context: TaskAttemptContext): String = factory.getFileExtension(context)
@@ -80,9 +91,32 @@ private final class PmeOutputWriterFactory(
       path: String,
       dataSchema: StructType,
       context: TaskAttemptContext
+  ): OutputWriter =
+    if (cut.isEmpty) writerOf(path, dataSchema, context, context.getConfiguration)
+    else {
+      val where = whereOf(path)
+      def open(file: String, stated: KeyValues) = {
+        val conf = StatingWriteSupport.configured(context.getConfiguration, stated)
+        val own = new TaskAttemptContextImpl(conf, context.getTaskAttemptID)
+        writerOf(file, dataSchema, own, context.getConfiguration)
+      }
+      TranslatedWriter.translated(where) {
+        val values = cut.of(dataSchema, where)
+        new TranslatedWriter(new CutWriter(path, getFileExtension(context), values, open), where)
+      }
+    }
+
+  // Not the path, which is that of a task's attempt until the commit.
+  private def whereOf(path: String) = s"${scope.tableDirectory}, file ${new Path(path).getName}"
+
+  /** @param conf of the task, which outlives the file */
+  private def writerOf(
+      path: String,
+      dataSchema: StructType,
+      context: TaskAttemptContext,
+      conf: Configuration
   ): OutputWriter = {
-    // Not the path, which is that of a task's attempt until the commit.
-    val where = s"${scope.tableDirectory}, file ${new Path(path).getName}"
+    val where = whereOf(path)
     TranslatedWriter.translated(where) {
       val file = new Path(path)
       val settings = scope.settings
@@ -91,7 +125,7 @@ private final class PmeOutputWriterFactory(
       // A streaming sink does not tell the format its partition columns: only the directories show them.
       val partitions = WriteRules.partitionColumns(file, scope.tableDirectory)
       settings.checkPartitions(partitions)
-      if (settings.externalMaterial) removeMaterialOnFailure(file, context)
+      if (settings.externalMaterial) removeMaterialOnFailure(file, conf)
       val writer = factory.newInstance(path, dataSchema, context)
       closedOnFailure(writer) {
         if (settings.plaintextFooter) SizeStatistics.turnOff(writer, path)
@@ -111,9 +145,9 @@ private final class PmeOutputWriterFactory(
     }
 
   // A streaming sink writes directly to the table's directory, and removes only the files that it knows.
-  private def removeMaterialOnFailure(file: Path, context: TaskAttemptContext): Unit =
+  private def removeMaterialOnFailure(file: Path, conf: Configuration): Unit =
     Option(TaskContext.get()).foreach {
-      _.addTaskFailureListener((_, _) => MaterialFiles.remove(file, context.getConfiguration))
+      _.addTaskFailureListener((_, _) => MaterialFiles.remove(file, conf))
     }
 
   override def toString: String = s"PmeOutputWriterFactory($scope)"

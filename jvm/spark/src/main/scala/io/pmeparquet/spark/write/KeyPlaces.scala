@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Cast}
 import org.apache.spark.sql.catalyst.plans.logical.{Distinct, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.util.{CaseInsensitiveMap, DateTimeUtils}
 import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, WriteFiles}
-import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.types.{StringType, StructType}
 
 import io.pmeparquet.columns.FilePlace
 import io.pmeparquet.options.FileSettings
@@ -18,7 +18,7 @@ import io.pmeparquet.spark.session.SparkAccess
 import io.pmeparquet.PmeErrors
 
 /**
- * Where the files of a write will be, as far as names of keys depend on it: the values of some partition columns. The query
+ * Where the files of a write will be, as far as names of keys depend on it: the values of some columns. The query
  * of the write runs once for them before it runs for its rows, so that a key that is missing costs neither the files of an
  * overwrite nor a half-written table. ''Driver only.''
  */
@@ -28,35 +28,51 @@ private[spark] object KeyPlaces {
   private val Most = 100000
 
   /**
-   * The partition columns that names of keys depend on.
+   * The columns that names of keys depend on: partition columns, and others.
    *
    * @param partitions the columns by which the write is partitioned
+   * @param data the columns of its files
    * @param directory of the table, which may be a partition itself
-   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the write is not partitioned by one of them
+   * @throws io.pmeparquet.PmeException `PME_BAD_OPTION` if the write has no such column
    */
   def columns[A](
       settings: FileSettings,
       partitions: Seq[A],
+      data: StructType,
       directory: String
-  )(nameOf: A => String): Seq[A] = {
+  )(nameOf: A => String): (Seq[A], CutColumns) = {
     val place = FilePlace.of(directory)
+    def isSame(one: String, other: String) =
+      if (settings.caseSensitive) one == other else one.equalsIgnoreCase(other)
     val open = settings.keyColumns.filter(place.value(_, settings.caseSensitive).isEmpty)
-    def isNamed(column: String, partition: A) =
-      if (settings.caseSensitive) column == nameOf(partition) else column.equalsIgnoreCase(nameOf(partition))
-    val missing = open.filterNot(column => partitions.exists(isNamed(column, _)))
-    if (missing.nonEmpty) throw PmeErrors.keyTemplateColumns(missing, directory)
-    partitions.filter(partition => open.exists(isNamed(_, partition)))
+    val (named, others) = open.partition(column => partitions.exists(one => isSame(column, nameOf(one))))
+    settings.keyColumns.diff(open).find(column => data.exists(field => isSame(column, field.name))).foreach {
+      column =>
+        throw CutCommit.unsupported(
+          directory,
+          s"rows have the column '$column', and the directory has one value of it",
+          "Write to the table's directory, partitioned by this column."
+        )
+    }
+    (
+      partitions.filter(partition => named.exists(isSame(_, nameOf(partition)))),
+      CutColumns.of(settings, others, data, directory)
+    )
   }
 
-  /** @return none if names of keys do not depend on it */
+  /**
+   * @param data the columns of its files
+   * @return none if names of keys do not depend on it
+   */
   def of(
       session: SparkSession,
       write: InsertIntoHadoopFsRelationCommand,
+      data: StructType,
       settings: FileSettings
-  ): Option[Seq[FilePlace]] = if (settings.keyColumns.isEmpty) None
+  ): Option[KeyPlaces] = if (settings.keyColumns.isEmpty) None
   else {
     val directory = WriteRules.tableDirectory(write.outputPath)
-    val named = columns(settings, write.partitionColumns, directory)(_.name)
+    val (named, cut) = columns(settings, write.partitionColumns, data, directory)(_.name)
     val query = queryOf(write)
     if (write.mode == SaveMode.Overwrite && !query.deterministic)
       throw PmeErrors.unsupported(
@@ -65,9 +81,27 @@ private[spark] object KeyPlaces {
         "a value that has no key yet would be met after the old files are deleted",
         "Write the rows to a table first, or append."
       )
-    val partitions =
-      if (named.isEmpty) Iterator("") else valuesOf(session, named, query, zoneOf(session, write))
-    Some(distinct(settings, partitions.map(partition => FilePlace.of(s"$directory/$partition")), directory))
+    val ofCut = columnOf(write, settings.caseSensitive) _
+    val places =
+      if (named.isEmpty && cut.isEmpty) Iterator(FilePlace.of(directory))
+      else valuesOf(session, named, cut, ofCut, query, zoneOf(session, write), directory)
+    Some(new KeyPlaces(distinct(settings, places, directory), cut, ofCut))
+  }
+
+  /** The column of the query that files have by a name. */
+  private def columnOf(write: InsertIntoHadoopFsRelationCommand, caseSensitive: Boolean)(
+      name: String
+  ): Attribute = {
+    val partitions = write.partitionColumns.map(_.exprId).toSet
+    write.outputColumnNames
+      .zip(write.query.output)
+      .collectFirst {
+        case (written, column)
+            if !partitions(column.exprId) && (if (caseSensitive) written == name
+                                              else written.equalsIgnoreCase(name)) =>
+          column
+      }
+      .get
   }
 
   /** One place for each of the names that they have. */
@@ -78,7 +112,7 @@ private[spark] object KeyPlaces {
   ): Seq[FilePlace] = {
     val names = mutable.HashSet.empty[String]
     val found = places.filter { place =>
-      settings.at(place, s"write to $directory, ${place.partition}").masterKeys.count(names.add) > 0
+      settings.at(place, s"write to $directory, ${place.display}").masterKeys.count(names.add) > 0
     }.toVector
     if (names.size > Most)
       throw PmeErrors.unsupported(
@@ -101,22 +135,40 @@ private[spark] object KeyPlaces {
       .get(DateTimeUtils.TIMEZONE_OPTION)
       .getOrElse(SparkAccess.sqlConf(session).sessionLocalTimeZone)
 
-  /** The directories that Spark makes for the values of these columns. */
+  /** The directories that Spark makes for the values of some columns, and what files state of others. */
   private def valuesOf(
       session: SparkSession,
-      columns: Seq[Attribute],
+      partitions: Seq[Attribute],
+      cut: CutColumns,
+      columnOf: String => Attribute,
       query: LogicalPlan,
-      zone: String
-  ): Iterator[String] = {
-    val texts = columns.map(column => Alias(Cast(column, StringType, Some(zone)), column.name)())
+      zone: String,
+      directory: String
+  ): Iterator[FilePlace] = {
+    val spelled = partitions.map(column => Alias(Cast(column, StringType, Some(zone)), column.name)())
+    val texts = spelled ++ cut.texts(columnOf).map(Alias(_, "text")())
     val plan = session.sessionState.executePlan(Distinct(Project(texts, query))).executedPlan
     plan.executeToIterator().map { row =>
-      columns.indices
-        .map { at =>
-          val value = if (row.isNullAt(at)) null else row.getUTF8String(at).toString
-          ExternalCatalogUtils.getPartitionPathString(columns(at).name, value)
-        }
-        .mkString("/")
+      val values = texts.indices.map(at => if (row.isNullAt(at)) null else row.getUTF8String(at))
+      val (ofPartitions, ofCut) = values.splitAt(partitions.size)
+      val spelled = partitions.zip(ofPartitions).map { case (column, value) =>
+        ExternalCatalogUtils.getPartitionPathString(column.name, if (value == null) null else value.toString)
+      }
+      val place = FilePlace.of((directory +: spelled).mkString("/"))
+      if (cut.isEmpty) place else place.stating(cut.stated(ofCut, s"write to $directory"))
     }
   }
 }
+
+/**
+ * ''Driver only.''
+ *
+ * @param all one place for each of the names that keys have
+ * @param cut the columns at whose values files are cut
+ * @param columnOf the column of the query by its name in files
+ */
+private[spark] final class KeyPlaces private (
+    val all: Seq[FilePlace],
+    val cut: CutColumns,
+    val columnOf: String => Attribute
+)

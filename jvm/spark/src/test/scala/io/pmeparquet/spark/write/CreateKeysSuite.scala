@@ -20,6 +20,12 @@ class CreateKeysSuite extends KeystoreSuite {
     assertEquals(count(), 60L)
   }
 
+  test("those of a column of the data are made, too") {
+    makeKeys("t-acme")
+    tenantRows.options(Map(creating)).save(target)
+    assertEquals(count(), 30L)
+  }
+
   test("without the option nothing is made, and the write fails before it begins") {
     makeKeys("t-acme")
     untouched(keystore.toString)(refused(Condition.KeyNotFound, "t-bolt", "t-cafe")(writeTo(target)))

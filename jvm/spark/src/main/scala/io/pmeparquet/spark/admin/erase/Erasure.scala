@@ -20,7 +20,7 @@ object Erasure {
 
   /**
    * @param options of the KMS, and of a read
-   * @param partitions values of partition columns: no file elsewhere may be under the keys
+   * @param partitions values of columns that directories have, or that files state: no other file may be under the keys
    * @param also further tables to erase rows of
    * @param others tables that must have nothing under the keys
    * @return the certificate, or with `dryRun` what it would say, in JSON

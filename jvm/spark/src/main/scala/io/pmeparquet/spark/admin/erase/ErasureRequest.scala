@@ -9,7 +9,7 @@ import io.pmeparquet.spark.admin.LiveFiles
  *
  * @param table its directory
  * @param keys ids of master keys
- * @param partitions values of partition columns: all files under the keys must be there
+ * @param partitions values of columns that directories have, or that files state: those of all files under the keys
  * @param also further tables whose rows under the keys are to be erased
  * @param others tables that must have nothing under the keys
  * @param live what Python knows of Delta tables

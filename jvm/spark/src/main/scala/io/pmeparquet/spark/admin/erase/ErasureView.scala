@@ -71,7 +71,7 @@ private[erase] final class ErasureView(
       one.table,
       one.file.path,
       one.part,
-      one.place.partition,
+      one.place.display,
       own.flatMap(_.masterKeyId).flatMap(keys.asked(_)).distinct.sorted,
       columns,
       all.filterNot(columns.toSet).sorted,
@@ -103,7 +103,13 @@ private[erase] final class ErasureView(
         "readers pass it over because of its name, and nobody looked at it"
       )
     }
-    (withoutFile(states, erased) ++ looked.flatMap(findingOf) ++ hidden).sortBy { one =>
+    // Where files state a column, one that does not may have rows of any value.
+    val stated = request.partitions.keySet.filter(column =>
+      looked.exists(one =>
+        request.tables.contains(one.table) && one.place.stated.mentions(column, caseSensitive)
+      )
+    )
+    (withoutFile(states, erased) ++ looked.flatMap(findingOf(_, stated)) ++ hidden).sortBy { one =>
       (Kinds.indexOf(one.kind), one.file)
     }
   }
@@ -118,7 +124,7 @@ private[erase] final class ErasureView(
     }
   }
 
-  private def findingOf(one: LookedFile): Option[ErasureFinding] = {
+  private def findingOf(one: LookedFile, stated: Set[String]): Option[ErasureFinding] = {
     def finding(kind: String, why: String) = Some(ErasureFinding(kind, one.file.path, why))
     val isOwn = ownUses(one).nonEmpty
     unknown(one) match {
@@ -126,6 +132,11 @@ private[erase] final class ErasureView(
       case None if isOwn && !request.tables.contains(one.table) =>
         finding("other table", s"it is of another table, ${one.table}, and under the same key")
       case None if isOwn => outside(one).flatMap(finding("shared", _))
+      case None if isSilent(one, stated) =>
+        finding(
+          "left",
+          s"it does not state its value of ${stated.mkString(", ")}, so it may have rows to erase"
+        )
       case None if isMeant(one) =>
         finding("left", "it is to be erased, and under none of the keys, so its rows stay readable")
       case _ => None
@@ -135,19 +146,29 @@ private[erase] final class ErasureView(
   /** Without partitions, all files of the tables are. Checkpoints have no rows, and closed footers leave none. */
   private def isMeant(one: LookedFile): Boolean =
     request.tables.contains(one.table) && one.part != LookedFile.Checkpoint && outside(one).isEmpty &&
-      !(isClosed(one) && one.found.exists(_.columns.isEmpty))
+      !isLost(one)
+
+  private def isSilent(one: LookedFile, stated: Set[String]): Boolean =
+    request.tables.contains(one.table) && one.part != LookedFile.Checkpoint && !isLost(one) &&
+      stated.exists(one.place.value(_, caseSensitive).isEmpty) && !request.partitions.exists {
+        case (column, value) => one.place.value(column, caseSensitive).exists(_ != Some(value))
+      }
+
+  /** A file whose footer does not open any more states nothing, and nobody reads its rows. */
+  private def isLost(one: LookedFile): Boolean = isClosed(one) && one.found.exists(_.columns.isEmpty)
 
   private def outside(one: LookedFile): Option[String] =
     if (request.partitions.isEmpty)
-      if (one.place.partitions.isEmpty) None
-      else Some(s"it is in partition ${one.place.partition}, and the erasure names no partition")
+      if (one.place.display.isEmpty) None
+      else Some(s"it is in partition ${one.place.display}, and the erasure names no partition")
     else
       request.partitions
         .find { case (column, value) =>
-          !one.place.value(column, caseSensitive).contains(Some(value))
+          !one.place.value(column, caseSensitive).contains(Some(value)) &&
+          (one.place.isPartitionedBy(column, caseSensitive) || !isLost(one))
         }
         .map { case (column, value) =>
-          val place = if (one.place.partitions.isEmpty) "no partition" else one.place.partition
+          val place = if (one.place.display.isEmpty) "no partition" else one.place.display
           s"it is under the key, and in $place, outside of $column=$value"
         }
 

@@ -2,7 +2,7 @@ package io.pmeparquet.spark.admin.erase
 
 import org.apache.hadoop.fs.Path
 
-import io.pmeparquet.columns.FilePlace
+import io.pmeparquet.columns.{FilePlace, KeyValues}
 import io.pmeparquet.parquet.inspect.{FileUse, FoundProtection, KeyUse}
 import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.spark.admin.job.FileFailure
@@ -27,7 +27,9 @@ private[erase] final case class LookedFile(
     file: ListedFile,
     found: Either[FileFailure, FileUse]
 ) {
-  lazy val place: FilePlace = FilePlace.of(new Path(file.path).getParent.toUri.getPath)
+  lazy val place: FilePlace = FilePlace
+    .of(new Path(file.path).getParent.toUri.getPath)
+    .stating(found.fold(_ => KeyValues.none, _.stated))
 
   def uses: Seq[KeyUse] = found.fold(_ => Nil, _.uses)
 

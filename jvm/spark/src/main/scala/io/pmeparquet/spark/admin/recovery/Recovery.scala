@@ -303,7 +303,8 @@ private final class RecoveryRun(
   )
 
   private def nothingOpens(lost: Seq[LostPart]): Throwable = {
-    val first = lost.head
+    // What the options keep from being recovered is no damage.
+    val first = lost.find(_.condition == Condition.Unsupported.name).getOrElse(lost.head)
     PmeException.named(first.condition, first.message).getOrElse(new java.io.IOException(first.message))
   }
 

@@ -110,6 +110,28 @@ class ErasureSuite extends KeystoreSuite {
     }
   }
 
+  test("files that state a customer are erased, and what states nothing keeps the key") {
+    makeKeys(tenants.map("t-" + _) ++ Seq("pii", "footer"): _*)
+    tenantRows.save(target)
+    val plan = erase(dryRun = true)
+    assertEquals(plan.path("findings").size, 0)
+    assertEquals(plan.path("totals").path("rows").asLong, 10L)
+    plan.path("files").forEach(file => assertEquals(file.path("partition").asText, "tenant=acme"))
+    kept("names no partition")(erase(partitions = Map.empty))
+    kept("tenant=acme")(erase(partitions = Map("tenant" -> "bolt")))
+    // It has rows of all three.
+    val before = files().toSet
+    tenantRows.option("footerKey", "footer").save(target)
+    kept("does not state its value of tenant")(erase())
+    files().filterNot(before).foreach(Files.delete)
+    val done = erase()
+    assertEquals(done.path("state").asText, "complete")
+    assertEquals(ids("deniedFiles" -> "skip"), Set("bolt", "cafe"))
+    assertEquals(erase().path("totals"), done.path("totals"))
+    erase(Seq("t-bolt"), Map("tenant" -> "bolt"))
+    assertEquals(ids("deniedFiles" -> "skip"), Set("cafe"))
+  }
+
   test("another erasure on the same table is not kept by files that are erased already") {
     customers()
     erase()

@@ -3,6 +3,7 @@ package io.pmeparquet.spark.admin.erase
 import munit.FunSuite
 import org.apache.hadoop.fs.Path
 
+import io.pmeparquet.columns.KeyValues
 import io.pmeparquet.keys.{KeyAdministration, KeyState}
 import io.pmeparquet.parquet.inspect.{FileUse, FoundProtection, KeyUse}
 import io.pmeparquet.parquet.storage.ListedFile
@@ -23,16 +24,25 @@ class ErasureViewSuite extends FunSuite {
     override def consequence: String = "never"
   }
 
-  private def findings(use: FileUse, closed: Map[(String, Long), Set[String]] = Map.empty): Seq[String] = {
+  private def findings(use: FileUse, closed: Map[(String, Long), Set[String]] = Map.empty): Seq[String] =
+    findings(Map("tenant" -> "acme"), closed, "/tenant=acme" -> use)
+
+  private def findings(
+      partitions: Map[String, String],
+      closed: Map[(String, Long), Set[String]],
+      files: (String, FileUse)*
+  ): Seq[String] = {
     val keys = new AskedKeys(Seq("acme"), Keys, "w")
     val request =
-      ErasureRequest(new Path(table), Seq("acme"), Map("tenant" -> "acme"), Nil, Nil, Nil, "somebody")
+      ErasureRequest(new Path(table), Seq("acme"), partitions, Nil, Nil, Nil, "somebody")
     val view = new ErasureView(request, keys, closed, caseSensitive = true)
-    val ids = use.uses.flatMap(_.masterKeyId)
+    val ids = files.flatMap(_._2.uses).flatMap(_.masterKeyId)
     keys.meet(ids)
     keys.ask(ids)
-    val file = ListedFile(s"$table/tenant=acme/f.parquet", 9L, 0L, hasExternalMaterial = false)
-    val looked = Seq(LookedFile(table, "", file, Right(use)))
+    val looked = files.map { case (directory, use) =>
+      val file = ListedFile(s"$table$directory/f.parquet", 9L, 0L, hasExternalMaterial = false)
+      LookedFile(table, "", file, Right(use))
+    }
     view.findings(Nil, Nil, looked, Nil).map(_.kind)
   }
 
@@ -68,5 +78,35 @@ class ErasureViewSuite extends FunSuite {
     Seq((path, 8L) -> Set("lost"), (path + "x", 9L) -> Set("lost"), (path, 9L) -> Set("other")).foreach { one =>
       assertEquals(findings(lost, Map(one)), Seq("unknown"))
     }
+  }
+
+  private def stating(key: String, texts: (String, String)*)(more: KeyUse*) = FileUse(
+    List(footer(key)) ++ more,
+    isEncrypted = true,
+    Some(List(FoundProtection("id", FoundProtection.FooterKey, Some(key)))),
+    KeyValues(texts.toMap)
+  )
+
+  test("a file whose footer opens states its value, though the key of a column is gone") {
+    val gone = KeyUse(Some("gone"), kind = KeyUse.Column, problem = Some(Condition.KeyDestroyed.name))
+    def found(files: FileUse*) =
+      findings(Map("tenant" -> "acme"), Map.empty, files.map("" -> _): _*)
+    val acme = stating("acme", "tenant" -> "acme")()
+    assertEquals(found(acme, stating("bolt", "tenant" -> "bolt")()), Nil)
+    assertEquals(found(acme, stating("bolt", "tenant" -> "bolt")(gone)), Nil)
+    assertEquals(found(stating("acme", "tenant" -> "bolt")(gone)), Seq("shared"))
+    assertEquals(found(acme, stating("bolt")(gone)), Seq("left"))
+  }
+
+  test("a file of another partition has no rows to erase, whatever it states") {
+    def found(directory: String) = findings(
+      Map("country" -> "DE", "tenant" -> "acme"),
+      Map.empty,
+      "/country=DE" -> stating("acme", "tenant" -> "acme")(),
+      directory -> stating("other")()
+    )
+    assertEquals(found("/country=FR"), Nil)
+    assertEquals(found("/country=DE"), Seq("left"))
+    assertEquals(found(""), Seq("left"))
   }
 }
