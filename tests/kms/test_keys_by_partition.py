@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from pyspark.sql import functions as f
 
 import pme_parquet as pme

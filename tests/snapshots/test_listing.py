@@ -313,3 +313,9 @@ def test_versions_that_a_released_version_made_are_listed() -> None:
     assert [one.kind for one in found[-1].indexes] == ["minMax", "valueList", "bloom", "class"]
     assert [one.algorithm for one in pme.snapshots(FORMATS / "snapshots-1" / "open")] == ["Ed25519"]
     assert [one.file_format for one in pme.snapshots(FORMATS / "snapshots-2" / "orc")] == ["orc"]
+    [_, newest] = pme.snapshots(FORMATS / "snapshots-4" / "tenants")
+    assert (newest.policy.by_partition, newest.policy.footer_key, newest.erasures[0].keys) == (
+        True,
+        "t-{day}",
+        ("t-1",),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -318,8 +319,8 @@ def test_a_bent_byte_never_causes_another_error() -> None:
 
 
 def test_a_newer_format_is_not_called_damaged() -> None:
-    with pytest.raises(OtherFormatError, match="format 4"):
-        version_of(manifest(content(formatVersion=4, news=True)))
+    with pytest.raises(OtherFormatError, match="format 5"):
+        version_of(manifest(content(formatVersion=5, news=True)))
 
 
 def test_version_2_is_of_orc_files_and_says_so() -> None:
@@ -361,3 +362,22 @@ def test_version_3_has_the_last_number_of_each_series_of_writes(file_format: str
 @pytest.mark.parametrize("wrong", [{}, [], None, {"a": -1}, {"a": "1"}, {"a": 1.5}, {"a": True}, {"a": 2**63}], ids=str)
 def test_numbers_of_writes_of_another_form_are_refused(wrong: Any) -> None:
     assert "writes" in why(manifest(content(formatVersion=3, fileFormat="orc", writes=wrong)))
+
+
+def test_version_4_has_keys_by_partition_and_erasures() -> None:
+    erasure: dict[str, Any] = {
+        "keys": ["a"],
+        "erased": "2026-11-30T01:02:03Z",
+        "certificate": "/t/c",
+        "sha256": "ab" * 32,
+    }
+    policy: dict[str, Any] = {"byPartition": True, "footerKey": "t-{day}", "columns": []}
+    rest = {"fileFormat": "parquet", "writes": {}, "policy": policy, "erasures": [erasure]}
+    whole: dict[str, Any] = {"formatVersion": 4, **rest}
+    found = version_of(manifest(content(**whole)))
+    assert (found.policy.by_partition, found.erasures[0].keys, found.writes) == (True, ("a",), {})
+    for name, value in (("keys", []), ("erased", "now"), ("sha256", "AB"), ("certificate", None)):
+        other = manifest(content(**whole | {"erasures": [erasure | {name: value}]}))
+        assert re.search(f"{name}|names no key", why(other))
+    for field, changed in (("policy", policy | {"byPartition": 1}), ("erasures", {}), ("formatVersion", 3)):
+        assert why(manifest(content(**whole | {field: changed})))

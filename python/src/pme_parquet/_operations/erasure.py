@@ -76,7 +76,7 @@ class ErasureFinding:
     Attributes:
         kind: `no file`: nothing here is under a key; `shared`: rows of others are under the keys; `other table`;
             `left`: rows to erase are not under the keys; `unknown`: the file could not be looked at, or nothing would
-            prove that it needs the key; `sealed`: a table that is sealed.
+            prove that it needs the key; `sealed`: a sealed table that could not state the erasure.
         file: its path, or the table's.
         why: a clause.
     """
@@ -168,7 +168,7 @@ def erase(  # noqa: PLR0913 what to erase, where to look, and who does it
         also: further tables whose rows under the keys are to be erased.
         other_tables: tables that must not be under the keys.
         dry_run: whether to say only what would be destroyed.
-        signing: the key to sign the certificate with.
+        signing: the key to sign the certificate with, and the next version of a sealed table, which states the erasure.
         by: who erases, for the certificate; by default the user of the session.
         options: options for reading: `aadPrefix` for files that do not contain it.
         progress: whether to show progress; by default on a terminal and in a notebook.
@@ -176,7 +176,8 @@ def erase(  # noqa: PLR0913 what to erase, where to look, and who does it
     Raises:
         ErasureError: rows of others would be lost, rows would be left, or the destruction could not be proved.
         KeyNotFoundError: the KMS knows no such key.
-        UnsupportedError: the KMS does not destroy keys, or the table is sealed.
+        UnsupportedError: the KMS does not destroy keys.
+        SnapshotMismatchError: a sealed table is not as its newest version lists it.
     """
     erasure = Operation(spark, _WHERE, "erase.Erasure", "run")
     if isinstance(keys, str) or not keys:

@@ -61,10 +61,17 @@ class Fields:
             raise self._wrong(name, f"a whole number from {least} to {MAX_NUMBER}")
         return value
 
-    def number_map(self, name: str) -> dict[str, int]:
-        """An object with at least one field, whose values are whole numbers."""
+    def flag(self, name: str) -> bool:
+        """True or false."""
         value = self._values[name]
-        if not isinstance(value, dict) or not value or not all(map(_is_text, value)):
+        if not isinstance(value, bool):
+            raise self._wrong(name, "true or false")
+        return value
+
+    def number_map(self, name: str, *, least: int = 1) -> dict[str, int]:
+        """An object with at least this number of fields, whose values are whole numbers."""
+        value = self._values[name]
+        if not isinstance(value, dict) or len(value) < least or not all(map(_is_text, value)):
             raise self._wrong(name, "an object of numbers")
         fields = Fields(value, f"its '{name}'", frozenset(value))
         return {key: fields.number(key) for key in value}

@@ -11,6 +11,7 @@ from pme_parquet._snapshots.fields import MAX_NUMBER, Fields, MalformedError, pa
 from pme_parquet._snapshots.version import (
     Index,
     SnapshotColumn,
+    SnapshotErasure,
     SnapshotIndexFile,
     SnapshotPart,
     SnapshotPolicy,
@@ -25,7 +26,7 @@ MAX_BYTES = 16 * 1024 * 1024
 MAX_SEAL_BYTES = 64 * 1024
 FORMAT = "pme-parquet snapshot"
 # The formats that data files may have in each version of the format of manifests.
-_FILE_FORMATS = {1: ("parquet",), 2: ("orc",), 3: ("parquet", "orc")}
+_FILE_FORMATS = {1: ("parquet",), 2: ("orc",), 3: ("parquet", "orc"), 4: ("parquet", "orc")}
 HMAC = "HMAC-SHA256"
 # The length of a seal's value: a DER signature of P-256 has at most 72 bytes, and two numbers of at least one.
 _SEAL_BYTES = {"Ed25519": range(64, 65), "SHA256withECDSA": range(8, 73), HMAC: range(32, 33)}
@@ -58,8 +59,13 @@ _CONTENT = frozenset(
     }
 )
 # What a version of the format has besides.
-_MORE = {2: frozenset({"fileFormat"}), 3: frozenset({"fileFormat", "writes"})}
+_MORE = {
+    2: frozenset({"fileFormat"}),
+    3: frozenset({"fileFormat", "writes"}),
+    4: frozenset({"fileFormat", "writes", "erasures"}),
+}
 _POLICY = frozenset({"footerKey", "columns"})
+_ERASURE = frozenset({"keys", "erased", "certificate", "sha256"})
 _COLUMN = frozenset({"column", "key"})
 _FILE = frozenset({"name", "length", "sha256"})
 _PART = _FILE | {"files", "first", "last", "indexes"}
@@ -119,7 +125,7 @@ def version_of(manifest: bytes) -> SnapshotVersion:
         bytes=fields.number("bytes"),
         algorithm=algorithm,
         key=key,
-        policy=_policy(fields.object("policy", _POLICY)),
+        policy=_policy(fields),
         partition_columns=fields.texts("partitionColumns"),
         indexes=indexes,
         location=fields.text("location"),
@@ -128,6 +134,7 @@ def version_of(manifest: bytes) -> SnapshotVersion:
         parts=parts,
         file_format=_file_format(fields),
         writes=_writes(fields),
+        erasures=tuple(map(_erasure, fields.objects("erasures", _ERASURE))) if _has(fields, "erasures") else (),
     )
 
 
@@ -160,14 +167,31 @@ def _file_format(fields: Fields) -> str:
 
 
 def _writes(fields: Fields) -> dict[str, int]:
-    return fields.number_map("writes") if "writes" in _MORE.get(fields.number("formatVersion"), ()) else {}
+    least = 0 if _has(fields, "erasures") else 1
+    return fields.number_map("writes", least=least) if _has(fields, "writes") else {}
+
+
+def _has(fields: Fields, name: str) -> bool:
+    return name in _MORE.get(fields.number("formatVersion"), ())
+
+
+def _erasure(fields: Fields) -> SnapshotErasure:
+    keys = fields.texts("keys")
+    if not keys:
+        raise MalformedError("an entry of its 'erasures' names no key")
+    sha256 = fields.text("sha256", _SHA256)
+    return SnapshotErasure(keys, fields.text("erased", _INSTANT), fields.text("certificate"), sha256)
 
 
 def _policy(fields: Fields) -> SnapshotPolicy:
-    columns = fields.objects("columns", _COLUMN)
+    may_be_by_partition = _has(fields, "erasures")
+    policy = fields.object("policy", _POLICY | {"byPartition"} if may_be_by_partition else _POLICY)
     return SnapshotPolicy(
-        fields.text_or_null("footerKey"),
-        tuple(SnapshotColumn(_path(column), column.text_or_null("key")) for column in columns),
+        policy.text_or_null("footerKey"),
+        tuple(
+            SnapshotColumn(_path(column), column.text_or_null("key")) for column in policy.objects("columns", _COLUMN)
+        ),
+        may_be_by_partition and policy.flag("byPartition"),
     )
 
 

@@ -172,6 +172,7 @@ def _last(version: SnapshotVersion) -> Iterator[tuple[str, str]]:
     yield "columns", "; ".join(_columns(version.policy))
     yield "partitions", ", ".join(version.partition_columns)
     yield "indexes", indexes_in_words(version.indexes)
+    yield "erased", "; ".join(f"{', '.join(one.keys)} on {one.erased[:10]}" for one in version.erasures)
 
 
 def minute(time: str) -> str:

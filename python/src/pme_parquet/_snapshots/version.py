@@ -21,10 +21,12 @@ class SnapshotPolicy:
     Attributes:
         footer_key: the master key of footers; None for a table without encryption.
         columns: every leaf column with its key.
+        by_partition: whether keys may be templates, which name the key of each file by its partition.
     """
 
     footer_key: str | None
     columns: tuple[SnapshotColumn, ...]
+    by_partition: bool = False
 
     def key_of(self, column: tuple[str, ...]) -> str | None:
         """The master key of a column; None if it is plaintext, or unknown."""
@@ -34,6 +36,16 @@ class SnapshotPolicy:
     def encrypted(self) -> bool:
         """Whether the files are encrypted."""
         return self.footer_key is not None
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotErasure:
+    """Master keys that were destroyed, as files name them; when that was proved; the certificate, and its SHA-256."""
+
+    keys: tuple[str, ...]
+    erased: str
+    certificate: str
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +126,7 @@ class SnapshotVersion:
         parts: the files that list the data files.
         file_format: of the data files: `parquet` or `orc`.
         writes: the number of the last write of each series (option `writeSeries`).
+        erasures: the master keys that `pme.erase` destroyed.
     """
 
     version: int
@@ -135,3 +148,4 @@ class SnapshotVersion:
     parts: tuple[SnapshotPart, ...]
     file_format: str = "parquet"
     writes: dict[str, int] = attribute(default_factory=dict)
+    erasures: tuple[SnapshotErasure, ...] = ()

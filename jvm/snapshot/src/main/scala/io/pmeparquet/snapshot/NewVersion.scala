@@ -1,6 +1,5 @@
 package io.pmeparquet.snapshot
 
-import java.io.IOException
 import java.time.temporal.ChronoUnit
 import java.time.Instant
 import java.util.{Arrays, UUID}
@@ -11,12 +10,13 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.security.UserGroupInformation
 
-import io.pmeparquet.{Condition, PmeErrors, PmeException, Sha256}
+import io.pmeparquet.{PmeErrors, Sha256}
 import io.pmeparquet.keys.KmsUse
 import io.pmeparquet.options.NumberedWrite
 import io.pmeparquet.parquet.summary.ColumnSummary
 import io.pmeparquet.snapshot.manifest.{
   DataFormat,
+  ErasedKeys,
   FileEntry,
   IndexEntry,
   Manifest,
@@ -42,10 +42,82 @@ final class NewVersion(
 ) {
 
   /**
+   * Makes all of a version but its publication, which must follow, or [[BuiltVersion.discard]].
+   *
    * @param files all files of the table, in the order of their paths
    * @param format of all files
    * @param summaries what each index says of a file. It is asked for files of parts that change or get a new index.
    * @param write the write that the version seals, and its number in its series
+   * @param erasure what has been erased since the version before
+   */
+  def build(
+      files: Vector[SealedFile],
+      policy: TablePolicy,
+      partitionColumns: Seq[String],
+      indexes: Seq[IndexEntry],
+      writer: String,
+      summaries: NewVersion.Summaries = NewVersion.NoSummaries,
+      format: DataFormat = DataFormat.Parquet,
+      write: Option[NumberedWrite] = None,
+      erasure: Option[ErasedKeys] = None
+  ): BuiltVersion = {
+    directory.requirePublishing()
+    val number = previous.fold(1L)(_.version.number + 1)
+    val kept = previous
+      .map(_.version.manifest)
+      .filter(before => before.policy.sharedKey == policy.sharedKey && before.format == format)
+    val keys = new PartKeys(policy.sharedKey, use, directory.path, conf)
+    val known = kept.fold(Seq.empty[IndexEntry])(_.indexes)
+    val parts = new NewParts(directory, keys, format, indexes, known, summaries)
+    try {
+      val entries = ranges(files, kept.fold(Seq.empty[PartEntry])(_.parts)).flatMap { case (some, old) =>
+        parts.of(some, old.filter(isSame(_, some)))
+      }
+      val manifest = Manifest(
+        number,
+        previous.map(_.version.digest),
+        previous.fold(UUID.randomUUID.toString)(_.version.manifest.table),
+        directory.tableLocation,
+        Instant.now.truncatedTo(ChronoUnit.SECONDS).toString,
+        UserGroupInformation.getCurrentUser.getShortUserName,
+        writer,
+        policy,
+        partitionColumns,
+        files.size.toLong,
+        files.iterator.map(_.rows).sum,
+        files.iterator.map(_.length).sum,
+        entries,
+        indexes,
+        format,
+        previous.fold(Map.empty[String, Long])(_.version.manifest.writes) ++ write.map(one =>
+          one.series -> one.number
+        ),
+        // A further run for the same keys replaces what is stated of them.
+        previous.toSeq
+          .flatMap(_.version.manifest.erasures)
+          .filterNot(old => erasure.exists(_.keys == old.keys)) ++ erasure
+      )
+      val content = ManifestJson.content(manifest)
+      val seal = sealer.seal(content, directory.manifestPath(number).toString)
+      val bytes = ManifestJson.file(content, seal)
+      if (bytes.length > SnapshotDirectory.MostManifestBytes)
+        throw PmeErrors.snapshotTooLarge(directory.table.toString)
+      new BuiltVersion(
+        Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)))(seal),
+        bytes,
+        directory,
+        parts.withdraw
+      )
+    } catch {
+      case failed: Throwable =>
+        parts.withdraw(failed.addSuppressed)
+        throw failed
+    }
+  }
+
+  /**
+   * Makes a version, and publishes it. The parameters are those of [[build]].
+   *
    * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_CONFLICT` if another process has made the same version
    */
   def publish(
@@ -56,97 +128,10 @@ final class NewVersion(
       writer: String,
       summaries: NewVersion.Summaries = NewVersion.NoSummaries,
       format: DataFormat = DataFormat.Parquet,
-      write: Option[NumberedWrite] = None
-  ): Version = {
-    directory.requirePublishing()
-    val number = previous.fold(1L)(_.version.number + 1)
-    val kept = previous
-      .map(_.version.manifest)
-      .filter(before => before.policy.footerKey == policy.footerKey && before.format == format)
-    val keys = new PartKeys(policy.footerKey, use, directory.path, conf)
-    val known = kept.fold(Seq.empty[IndexEntry])(_.indexes)
-    val parts = new NewParts(directory, keys, format, indexes, known, summaries)
-    val made =
-      try {
-        val entries = ranges(files, kept.fold(Seq.empty[PartEntry])(_.parts)).flatMap { case (some, old) =>
-          parts.of(some, old.filter(isSame(_, some)))
-        }
-        val manifest = Manifest(
-          number,
-          previous.map(_.version.digest),
-          previous.fold(UUID.randomUUID.toString)(_.version.manifest.table),
-          directory.tableLocation,
-          Instant.now.truncatedTo(ChronoUnit.SECONDS).toString,
-          UserGroupInformation.getCurrentUser.getShortUserName,
-          writer,
-          policy,
-          partitionColumns,
-          files.size.toLong,
-          files.iterator.map(_.rows).sum,
-          files.iterator.map(_.length).sum,
-          entries,
-          indexes,
-          format,
-          previous.fold(Map.empty[String, Long])(_.version.manifest.writes) ++ write.map(one =>
-            one.series -> one.number
-          )
-        )
-        val content = ManifestJson.content(manifest)
-        val seal = sealer.seal(content, directory.manifestPath(number).toString)
-        val bytes = ManifestJson.file(content, seal)
-        if (bytes.length > SnapshotDirectory.MostManifestBytes)
-          throw PmeErrors.snapshotTooLarge(directory.table.toString)
-        bytes -> Version(manifest, Sha256.hex(Sha256.ofBytes(bytes)))(seal)
-      } catch {
-        case failed: Throwable =>
-          parts.withdraw(failed)
-          throw failed
-      }
-    val (bytes, version) = made
-    try publish(number, bytes)
-    catch {
-      // After other failures the manifest may still appear: a store can get a request whose sender has given up.
-      case conflict: PmeException if conflict.condition == Condition.SnapshotConflict =>
-        parts.withdraw(conflict)
-        throw conflict
-    }
-    val there = directory.versions
-    if (!isLast(version, there)) {
-      val conflict = PmeErrors.snapshotConflict(directory.table.toString)
-      // If it is gone already, it has expired, and newer versions may use its parts.
-      if (there.contains(number)) {
-        directory.deleteManifest(number)
-        parts.withdraw(conflict)
-      }
-      throw conflict
-    }
-    version
-  }
-
-  /**
-   * Whether no other process made versions after `previous` before this one did. Their numbers can be free again, if the
-   * versions have expired meanwhile.
-   *
-   * @param there the versions after it was made
-   */
-  private def isLast(made: Version, there: Seq[Long]): Boolean = there.contains(made.number) &&
-    there.find(_ > made.number).forall { next =>
-      val where = directory.manifestPath(next).toString
-      val (content, _) = ManifestJson.lines(directory.manifest(next), where)
-      // Without its seal: this only finds out whose version counts, and readers check the seal.
-      next == made.number + 1 && ManifestJson.manifest(content, where).previous.contains(made.digest)
-    }
-
-  /** Whatever a storage answers, the content under the name decides. */
-  private def publish(number: Long, bytes: Array[Byte]): Unit = {
-    def isThere = Arrays.equals(directory.manifest(number), bytes)
-    val isFree =
-      try directory.publish(number, bytes)
-      catch { case failed: IOException if !hasManifest(number) || !isThere => throw failed }
-    if (!isFree && !isThere) throw PmeErrors.snapshotConflict(directory.table.toString)
-  }
-
-  private def hasManifest(number: Long) = directory.versions.contains(number)
+      write: Option[NumberedWrite] = None,
+      erasure: Option[ErasedKeys] = None
+  ): Version =
+    build(files, policy, partitionColumns, indexes, writer, summaries, format, write, erasure).publish()
 
   /** The files in the range of paths of each old part, with that part; before the first part, none. */
   private def ranges(
@@ -287,9 +272,9 @@ private[snapshot] final class NewParts(
       some.iterator.flatMap(summaries(_, file)).map(IndexFile.sizeOf).sum
 
   /** Removes what was written, since no manifest will name it. */
-  def withdraw(failed: Throwable): Unit = written.foreach { name =>
+  def withdraw(onFailure: Throwable => Unit): Unit = written.foreach { name =>
     try directory.delete(name)
-    catch { case NonFatal(second) => failed.addSuppressed(second) }
+    catch { case NonFatal(failed) => onFailure(failed) }
   }
 }
 

@@ -7,7 +7,7 @@ import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{BlockDigests, PmeErrors}
 import io.pmeparquet.parquet.file.FileSeal
-import io.pmeparquet.snapshot.manifest.DataFormat
+import io.pmeparquet.snapshot.manifest.{DataFormat, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 
 /**
@@ -15,13 +15,15 @@ import io.pmeparquet.snapshot.parts.SealedFile
  *
  * @param table path of the table's directory, without scheme and authority
  * @param format of the files
- * @param footerKey the master key of all footers; none for a table without encryption
+ * @param policy without the names of columns
+ * @param erased when each of some keys was destroyed
  */
 private[snapshot] final class SealedFiles(
     table: String,
     files: JavaMap[String, SealedFiles.Entry],
     format: DataFormat,
-    footerKey: Option[String]
+    policy: TablePolicy,
+    erased: Map[String, String]
 ) extends FileSeal {
 
   private def mismatch(path: Path, why: String) = PmeErrors.snapshotMismatch(path.toString, why)
@@ -55,13 +57,23 @@ private[snapshot] final class SealedFiles(
     if (format != read)
       throw mismatch(path, s"it lists ${format.name} files, and this read is of ${read.name}")
 
-  override def requireKey(path: Path, footerKey: Option[String]): Unit =
-    if (this.footerKey != footerKey)
+  override def erased(path: Path): Option[(String, String)] =
+    footerOf(path).flatMap(key => erased.get(key).map(key -> _))
+
+  // The place in the table, whatever is above it.
+  private def footerOf(path: Path) =
+    policy.footerAt(TablePolicy.placeOf(SealedFiles.relative(table, path).getOrElse("")))
+
+  override def requireKey(path: Path, footerKey: Option[String]): Unit = {
+    val stated = footerOf(path)
+    // A template without a name there is no lack of encryption.
+    if (stated != footerKey || stated.isEmpty != policy.footerKey.isEmpty)
       throw mismatch(
         path,
         s"its footer has ${footerKey.fold("no key")(key => s"the key '$key'")}, and the snapshot states " +
-          this.footerKey.fold("none")(key => s"'$key'")
+          stated.orElse(policy.footerKey).fold("none")(key => s"'$key'")
       )
+  }
 
   override def toString: String = s"SealedFiles(${files.size})"
 }
@@ -78,8 +90,13 @@ object SealedFiles {
     val entries = new JavaMap[String, Entry](snapshot.files.size * 2)
     snapshot.files.foreach(file => entries.put(file.path, Entry(file.length, file.footerSha256, file.blocks)))
     val manifest = snapshot.version.manifest
-    new SealedFiles(table.toUri.getPath, entries, manifest.format, manifest.policy.footerKey)
+    val erased = manifest.erasures.flatMap(one => one.keys.map(_ -> one.erased)).toMap
+    new SealedFiles(table.toUri.getPath, entries, manifest.format, footersOf(manifest.policy), erased)
   }
+
+  /** For tasks: the other keys only where one could be confused with a footer's. */
+  private def footersOf(policy: TablePolicy) =
+    policy.copy(columns = if (policy.byPartition) policy.keys.toList.map(key => Nil -> Some(key)) else Nil)
 
   /** A path relative to the table's directory; none for a path elsewhere. */
   def relative(table: String, path: Path): Option[String] = {

@@ -207,6 +207,9 @@ final class TableSnapshots(
     versions
   }
 
+  /** What all existing manifests state. Nothing of it is verified. */
+  def stated(): Seq[Version] = directory.versions.map(unverified)
+
   /** All existing manifests, by their numbers. Nothing of them is verified. */
   def manifests(): Seq[(Long, Array[Byte])] =
     directory.versions.map(number => number -> directory.manifest(number))
@@ -242,6 +245,11 @@ final class TableSnapshots(
         where,
         s"its HMAC is under master key '${seal.key}', and the key of its files' footers is " +
           s"'${manifest.policy.footerKey.get}'"
+      )
+    if (seal.algorithm == Seals.Hmac && manifest.policy.hasFooterTemplate)
+      throw PmeErrors.snapshotNotAuthentic(
+        where,
+        "partitions name the keys of its footers, and it has no signature"
       )
     // Whoever can read some column of an ORC file has a master key, and no key is every reader's.
     if (seal.algorithm == Seals.Hmac && manifest.format == DataFormat.Orc)
@@ -331,7 +339,7 @@ final class TableSnapshots(
     val path = directory.partPath(file.name)
     val bytes = directory.part(file)
     val keys =
-      try if (version.manifest.policy.footerKey.isDefined) PartKeys.forRead(scope, path, conf) else None
+      try if (version.manifest.policy.sharedKey.isDefined) PartKeys.forRead(scope, path, conf) else None
       catch {
         case failed: IOException =>
           throw PmeErrors.snapshotDamaged(path.toString, "the file cannot be read", failed)

@@ -16,9 +16,11 @@ class SealedFilesSuite extends TableSuite {
   private def seal(
       footerKey: Option[String] = Some("footer"),
       format: DataFormat = DataFormat.Parquet,
-      listed: SealedFile = listed
+      listed: SealedFile = listed,
+      byPartition: Boolean = false,
+      columnKeys: Seq[String] = Nil
   ): FileSeal = {
-    val policy = TablePolicy(footerKey, Nil)
+    val policy = TablePolicy(footerKey, columnKeys.map(key => Seq(key) -> Some(key)), byPartition)
     val manifest = Manifest(7, None, "id", "/t", "", "", "", policy, Nil, 1, 1, 1, Nil, Nil, format)
     val version = Version(manifest, "ab")(SealLine("Ed25519", "signer", None, Array.emptyByteArray))
     SealedFiles.of(new Path("file:/t"), new TableSnapshot(version, Vector(listed)))
@@ -42,6 +44,37 @@ class SealedFilesSuite extends TableSuite {
     require(path = "/t/day=1/a.parquet")
     require(path = "file:///t/day=1/a.parquet")
     require(key = None, by = seal(footerKey = None))
+  }
+
+  test("a file has the key that its place in the list names, wherever it lies") {
+    val template = seal(Some("t-{day}"), byPartition = true)
+    require(key = Some("t-1"), by = template)
+    require(path = "file:/t/day=1/a.parquet", key = Some("t-1"), by = template)
+    for (other <- Seq(Some("t-2"), Some("t-{day}"), None))
+      refused(Mismatch, "states 't-1'")(require(key = other, by = template))
+    // The name of a key may have braces where keys are not by partition.
+    require(key = Some("t-{day}"), by = seal(Some("t-{day}")))
+    refused(Mismatch, "states 't-{day}'")(require(key = Some("t-1"), by = seal(Some("t-{day}"))))
+    require(key = Some("t-0"), by = seal(Some("t-{DAY:bucket(1)}"), byPartition = true))
+  }
+
+  test("a file whose place has no name of a key is refused, whatever it has") {
+    for {
+      template <- Seq("t-{country}", "t-{day}")
+      place = file(if (template == "t-{day}") "day=a b/a.parquet" else "day=1/a.parquet")
+      key <- Seq(None, Some("t-"), Some(template))
+    }
+      refused(Mismatch, s"states '$template'")(
+        require(
+          s"file:/t/${place.path}",
+          footer = place.footerSha256,
+          key = key,
+          by = seal(Some(template), listed = place, byPartition = true)
+        )
+      )
+    // Nor may the key of a column be taken for it.
+    val alike = seal(Some("t-{day}"), byPartition = true, columnKeys = Seq("{day}-t", "t-1"))
+    refused(Mismatch, "states 't-{day}'")(require(key = Some("t-1"), by = alike))
   }
 
   test("files of ORC have digests of blocks, and no reader of Parquet accepts them") {

@@ -13,7 +13,7 @@ import io.pmeparquet.{BlockDigests, Secret, StoredFormats}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.storage.MemoryStore
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
-import io.pmeparquet.snapshot.manifest.{DataFormat, HmacSealer, IndexEntry, SealCheck, Sealer}
+import io.pmeparquet.snapshot.manifest.{DataFormat, ErasedKeys, HmacSealer, IndexEntry, SealCheck, Sealer}
 import io.pmeparquet.snapshot.manifest.{PairSigningKey, SignatureSealer, TablePolicy, VerifyKey}
 import io.pmeparquet.snapshot.parts.SealedFile
 
@@ -63,7 +63,8 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
         policy: TablePolicy,
         indexes: Seq[(IndexEntry, ColumnSummary)] = Nil,
         files: Vector[SealedFile] = files,
-        format: DataFormat = DataFormat.Parquet
+        format: DataFormat = DataFormat.Parquet,
+        erasure: Option[ErasedKeys] = None
     ): Unit = {
       val before = snapshots.newest().map(snapshots.files(_))
       new NewVersion(directory, before, sealer, kms(masterKeys: _*), conf).publish(
@@ -74,7 +75,8 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
         "pme-parquet 1.0.0",
         (index, file) =>
           if (file.aadFileUnique.isEmpty) None else indexes.find(_._1.field == index.field).map(_._2),
-        format
+        format,
+        erasure = erasure
       )
       ()
     }
@@ -112,6 +114,26 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
     val sealer = new SignatureSealer("signer", new PairSigningKey(pair))
     orc.seal(sealer, policy, files = orcFiles, format = DataFormat.Orc)
     orc.writeTo(folder)
+    writeKey(folder, pair)
+  }
+
+  private val byDay =
+    TablePolicy(Some("t-{day}"), Seq(Seq("id") -> Some("pii"), Seq("city") -> None), byPartition = true)
+  private val erased =
+    ErasedKeys(
+      Seq("t-1"),
+      "2026-11-30T01:02:03Z",
+      "/tenants/_pme_erasures/erasure-0123456789abcdef.json",
+      "ab" * 32
+    )
+
+  private val keyedFolder = stored("snapshots-4") { folder =>
+    val pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair()
+    val tenants = new Table("tenants", Some(pair.getPublic))
+    val sealer = new SignatureSealer("signer", new PairSigningKey(pair))
+    tenants.seal(sealer, byDay)
+    tenants.seal(sealer, byDay, erasure = Some(erased))
+    tenants.writeTo(folder)
     writeKey(folder, pair)
   }
 
@@ -178,5 +200,14 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
     val found = snapshots.files(newest).files
     assertEquals(found.map(plain), orcFiles.map(plain))
     assertEquals(found.map(_.blocks.get.digests.toSeq), orcFiles.map(_.blocks.get.digests.toSeq))
+  }
+
+  test("a stored snapshot has keys by partition and erasures, and a list without a key") {
+    val key = VerifyKey.ofPem("verifyKey", new Secret(text(keyedFolder.resolve("verify.pem"))))
+    val snapshots = new Table("tenants", Some(key)).readFrom(keyedFolder).snapshots
+    val newest = snapshots.newest().get
+    assertEquals(newest.manifest.policy, byDay)
+    assertEquals(newest.manifest.erasures, Seq(erased))
+    listed(snapshots, newest)
   }
 }

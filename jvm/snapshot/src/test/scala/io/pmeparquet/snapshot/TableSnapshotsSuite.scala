@@ -7,7 +7,7 @@ import io.pmeparquet.{BlockDigests, PmeException, SampledSuite, Sha256}
 import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
 import io.pmeparquet.snapshot.manifest.{DataFormat, HmacSealer, SealCheck, Sealer}
-import io.pmeparquet.snapshot.manifest.{IndexEntry, ManifestJson, SealLine, TablePolicy}
+import io.pmeparquet.snapshot.manifest.{ErasedKeys, IndexEntry, ManifestJson, SealLine, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.snapshot.TableSuite._
 
@@ -177,6 +177,38 @@ class TableSnapshotsSuite extends TableSuite with SampledSuite {
       assertEquals(newest(root).get.files.map(_.path), files.map(_.path).toVector)
       Files.delete(manifestOf(root, newest(root).get.version.number))
     }
+  }
+
+  table.test(
+    "keys by partition need a signature where they are those of footers, and their lists are readable"
+  ) { root =>
+    val byDay = TablePolicy(Some("t-{day}"), Nil, byPartition = true)
+    // As somebody could who has a master key of that name.
+    val forged = new HmacSealer("t-{day}", keys("t-{day}"))
+    publish(root, Seq(day1), policy = byDay, sealer = forged)
+    val check = new SealCheck(None, None, None, keys("t-{day}"))
+    val snapshots = new TableSnapshots(directoryOf(root), settings(), check, scope("t-{day}"), conf)
+    refused(NotAuthentic, "has no signature")(snapshots.newest())
+    val ofColumns = Files.createDirectory(root.resolve("columns"))
+    val mixed = policy.copy(columns = Seq(Seq("id") -> Some("pii-{day}")), byPartition = true)
+    publish(ofColumns, Seq(day1), policy = mixed)
+    assertEquals(newest(ofColumns).get.version.manifest.policy, mixed)
+  }
+
+  table.test("each version states the erasures of those before, and a further run of one replaces it") {
+    root =>
+      def erased(sha256: String, keys: String*) = ErasedKeys(keys, "2026-11-30T01:02:03Z", "/c.json", sha256)
+      def publish(erasure: Option[ErasedKeys]) =
+        new NewVersion(directoryOf(root), newest(root), ownSealer, kms(masterKeys: _*), conf)
+          .publish(Vector(day1), policy, Seq("day"), Nil, "tests", erasure = erasure)
+          .manifest
+          .erasures
+      publish(None)
+      assertEquals(publish(Some(erased("a", "t-1"))), Seq(erased("a", "t-1")))
+      assertEquals(publish(Some(erased("b", "t-2"))), Seq(erased("a", "t-1"), erased("b", "t-2")))
+      assertEquals(publish(None), Seq(erased("a", "t-1"), erased("b", "t-2")))
+      assertEquals(publish(Some(erased("c", "t-1"))), Seq(erased("b", "t-2"), erased("c", "t-1")))
+      assertEquals(newest(root).get.version.manifest.erasures.size, 2)
   }
 
   private def indexFiles(root: LocalPath) = namesIn(root).filter(_.startsWith("index-"))

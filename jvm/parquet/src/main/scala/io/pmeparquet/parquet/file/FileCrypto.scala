@@ -9,7 +9,7 @@ import java.util.Arrays
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.format.{ColumnChunk, ColumnMetaData, Util}
 
-import io.pmeparquet.{AesKey, PmeErrors, PmeException}
+import io.pmeparquet.{AesKey, Condition, PmeErrors, PmeException}
 import io.pmeparquet.cipher.{AesCtr, AesGcm, CryptoProvider, ModuleAad, ModuleFrame, ModuleKind}
 import io.pmeparquet.columns.ColumnPolicy
 import io.pmeparquet.parquet.admission.{ColumnCheck, FooterPolicy}
@@ -191,13 +191,17 @@ private[parquet] final class FileCrypto private (
 
 private[parquet] object FileCrypto {
 
-  /** @throws io.pmeparquet.PmeException if the policy refuses the file, or its footer key is not available */
+  /**
+   * @param seal what a snapshot says of the file
+   * @throws io.pmeparquet.PmeException if the policy refuses the file, or its footer key is not available
+   */
   def of(
       scope: ReadScope,
       version: FileVersion,
       conf: Configuration,
       tail: FileTail.Encrypted,
-      counters: ReadCounters
+      counters: ReadCounters,
+      seal: Option[FileSeal] = None
   ): FileCrypto = {
     val file = version.path.toString
     val prefix = FooterPolicy.check(version.place, tail, scope.settings).orElse(tail.aadPrefix)
@@ -211,11 +215,28 @@ private[parquet] object FileCrypto {
     val footerKey =
       try tail.footerKeyMetadata.fold(keys.footerKeyWithoutMetadata)(keys.keyOf(_, None))
       catch {
-        case refused: PmeException if scope.settings.leavesOutFile(refused.condition) =>
-          throw new FooterKeyRefused(refused, masterKeyOfFooter(scope, tail, keys))
+        case failed: PmeException
+            if scope.settings.leavesOutFile(failed.condition) || failed.condition == Condition.KeyNotFound =>
+          val masterKey = masterKeyOfFooter(scope, tail, keys)
+          val refused = erased(version, masterKey, seal, failed)
+          if (!scope.settings.leavesOutFile(refused.condition)) throw refused
+          throw new FooterKeyRefused(refused, masterKey, tail.footerKeyMetadata.forall(keys.isInFooter))
       }
     new FileCrypto(scope, file, tail, prefix, keys, footerKey)
   }
+
+  /** Some KMSs forget what they have destroyed; a snapshot does not. */
+  private def erased(
+      version: FileVersion,
+      masterKey: Option[String],
+      seal: Option[FileSeal],
+      failed: PmeException
+  ): PmeException =
+    seal.filter(_ => failed.condition == Condition.KeyNotFound).flatMap(_.erased(version.path)) match {
+      case Some((key, when)) if masterKey.contains(key) =>
+        PmeErrors.keyErased(version.path.toString, key, when, failed)
+      case _ => failed
+    }
 
   private def masterKeyOfFooter(scope: ReadScope, tail: FileTail.Encrypted, keys: FileKeys): Option[String] =
     tail.footerKeyMetadata.map(keys.masterKeyOf(_, None)).orElse(scope.settings.keyOfFilesWithoutMetadata)

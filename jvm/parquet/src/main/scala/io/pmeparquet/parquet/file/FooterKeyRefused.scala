@@ -7,6 +7,11 @@ import io.pmeparquet.PmeException
  * ([[io.pmeparquet.options.ReadSettings.deniedFiles]]). Whoever does not know of that fails by it, as by any refusal.
  *
  * @param masterKeyId the master key that was refused; none if only the read's options name it
+ * @param isInFooter whether the file itself has all that the KMS was asked, and no key material beside it. Whoever can write
+ *   to the storage could alter that to name a key that is refused, or a version of a key.
  */
-final class FooterKeyRefused(val failure: PmeException, val masterKeyId: Option[String])
-    extends PmeException(failure)
+final class FooterKeyRefused(
+    val failure: PmeException,
+    val masterKeyId: Option[String],
+    val isInFooter: Boolean
+) extends PmeException(failure)

@@ -5,10 +5,9 @@ import java.nio.charset.StandardCharsets.UTF_8
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
 import org.apache.parquet.format.{ColumnChunk, EncryptionWithColumnKey, FileMetaData}
 
-import io.pmeparquet.{BlockDigests, Condition, KeyRefusal, PmeErrors, PmeException, RecentValues}
+import io.pmeparquet.{Condition, KeyRefusal, PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
 import io.pmeparquet.columns.FilePlace
@@ -17,41 +16,6 @@ import io.pmeparquet.parquet.admission.{ColumnCheck, FooterPolicy}
 import io.pmeparquet.parquet.bytes._
 import io.pmeparquet.parquet.chunk.Chunk
 import io.pmeparquet.parquet.scope.{ReadScope, ScopeCache}
-
-/**
- * What a table's snapshot says of its files. Each method fails with `PME_SNAPSHOT_MISMATCH` if the file is not the one that
- * the snapshot lists. ''Crosses the wire.''
- */
-trait FileSeal extends Serializable {
-
-  /**
-   * Called before a file is opened.
-   *
-   * @param length of the file, in bytes
-   */
-  def requireLength(path: Path, length: Long): Unit
-
-  /**
-   * Called before anything of a footer is parsed.
-   *
-   * @param sha256 of the footer, its length and the magic; empty for a file that has none
-   */
-  def requireFooter(path: Path, sha256: Array[Byte]): Unit
-
-  /**
-   * Called when the footer has been opened, before any page is.
-   *
-   * @param footerKey the master key of the footer's key; none for a file without encryption
-   */
-  def requireKey(path: Path, footerKey: Option[String]): Unit
-
-  /**
-   * Called for a file of a format that authenticates nothing, in place of the two methods before.
-   *
-   * @return what each block of the file must be; none for a file of a table without a snapshot
-   */
-  def blocks(path: Path): Option[BlockDigests]
-}
 
 /** Opens files. Every reader of a file begins here. */
 private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
@@ -77,10 +41,16 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
       seal: FileSeal
   ): OpenFile = {
     seal.requireLength(version.path, version.length)
-    // A list states what the footer's key is, and not what key material beside a file names: no query leaves out its files.
+    // A query leaves out a file whose key is refused only if the key is the one that the writer gave it. Key material beside it
+    // may be altered, unless the snapshot states that the key was destroyed: then nothing opens the file anyway.
     def opened =
       try read(scope, version, conf, counters, Some(seal))
-      catch { case refused: FooterKeyRefused => throw refused.failure }
+      catch {
+        case refused: FooterKeyRefused =>
+          if (!refused.isInFooter && seal.erased(version.path).isEmpty) throw refused.failure
+          seal.requireKey(version.path, refused.masterKeyId)
+          throw refused
+      }
     val cache = scope.cache(OpenFiles)
     val known = cache.get(version)(opened)
     val file =
@@ -144,7 +114,7 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
           val metadata = FileTail.metadata(footer.segment, file)
           new OpenFile(version, version.inTable, metadata, None, Set.empty, footer.tail, footer.sha256)
         case tail: FileTail.Encrypted =>
-          val crypto = FileCrypto.of(scope, version, conf, tail, counters)
+          val crypto = FileCrypto.of(scope, version, conf, tail, counters, seal)
           val metadata = FileTail.metadata(crypto.openFooter(footer.segment, counters), file)
           val place = version.inTable.stating(FooterShape.statedBy(metadata, file))
           scope.settings.columnsAt(place, file).foreach(ColumnCheck.footer(_, file, crypto.masterKeyOfFooter))

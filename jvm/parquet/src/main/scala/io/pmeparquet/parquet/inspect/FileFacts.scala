@@ -3,6 +3,7 @@ package io.pmeparquet.parquet.inspect
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{BlockDigests, PmeErrors, Sha256}
 import io.pmeparquet.columns.ColumnProtection
@@ -75,6 +76,9 @@ object FileFacts {
 
   /** SHA-256 of a file as it is now. */
   def wholeFile(file: ListedFile, conf: Configuration): Array[Byte] = wholeFile(file.version, conf)
+
+  /** The same of any file. */
+  def wholeFile(path: Path, conf: Configuration): Array[Byte] = wholeFile(FileVersion.of(path, conf), conf)
 
   private def wholeFile(version: FileVersion, conf: Configuration): Array[Byte] = {
     val in = version.open(conf)

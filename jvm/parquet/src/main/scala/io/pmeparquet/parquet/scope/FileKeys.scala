@@ -93,6 +93,13 @@ final class FileKeys(
     }
   }
 
+  /** Whether the key metadata itself has the footer's wrapped key, or names the key. */
+  private[parquet] def isInFooter(keyMetadata: Array[Byte]): Boolean =
+    KeyMetadata.parse(keyMetadata, whereOf(None)) match {
+      case KeyMetadata.External(_) => false
+      case KeyMetadata.Internal(_) | KeyMetadata.Direct(_) => true
+    }
+
   /** The material needed to recover the key; none for one that is not wrapped. */
   private[parquet] def materialOf(keyMetadata: Array[Byte], column: Option[String]): Option[KeyMaterial] = {
     val where = whereOf(column)

@@ -14,6 +14,7 @@ import io.pmeparquet.parquet.summary.SummaryKind
  * @param parts in the order of the paths that they list
  * @param format of the data files
  * @param writes the number of the last write of each series
+ * @param erasures the keys that were destroyed, in the order of their erasures
  */
 final case class Manifest(
     version: Long,
@@ -31,16 +32,19 @@ final case class Manifest(
     parts: Seq[PartEntry],
     indexes: Seq[IndexEntry],
     format: DataFormat = DataFormat.Parquet,
-    writes: Map[String, Long] = Map.empty
+    writes: Map[String, Long] = Map.empty,
+    erasures: Seq[ErasedKeys] = Nil
 )
 
 /**
- * What protects the columns of all files.
+ * Keys that were destroyed, so that nobody reads the rows under them any more.
  *
- * @param footerKey the master key of footers; none if the files are not encrypted
- * @param columns the master key of each leaf column, by its path in Parquet; none for a plaintext column
+ * @param keys as files name them
+ * @param erased when their destruction was proved, in UTC, as ISO 8601
+ * @param certificate its path, without scheme and authority
+ * @param sha256 of the certificate, in hexadecimal digits
  */
-final case class TablePolicy(footerKey: Option[String], columns: Seq[(Seq[String], Option[String])])
+final case class ErasedKeys(keys: Seq[String], erased: String, certificate: String, sha256: String)
 
 /**
  * A part: a list of some data files, and what its indexes say of them.

@@ -32,6 +32,7 @@ private[snapshot] object ManifestJson {
     node.put("table", manifest.table).put("location", manifest.location)
     node.put("created", manifest.created).put("creator", manifest.creator).put("writer", manifest.writer)
     val policy = node.putObject("policy")
+    if (version.hasErasures) policy.put("byPartition", manifest.policy.byPartition)
     policy.put("footerKey", manifest.policy.footerKey.orNull)
     val columns = policy.putArray("columns")
     manifest.policy.columns.foreach { case (path, key) =>
@@ -59,6 +60,14 @@ private[snapshot] object ManifestJson {
     if (version.hasWrites) {
       val writes = node.putObject("writes")
       manifest.writes.toSeq.sorted.foreach { case (series, number) => writes.put(series, number) }
+    }
+    if (version.hasErasures) {
+      val erasures = node.putArray("erasures")
+      manifest.erasures.foreach { one =>
+        val erasure = erasures.addObject()
+        texts(erasure.putArray("keys"), one.keys)
+        erasure.put("erased", one.erased).put("certificate", one.certificate).put("sha256", one.sha256)
+      }
     }
     mapper.writeValueAsBytes(node)
   }
@@ -133,7 +142,7 @@ private[snapshot] object ManifestJson {
       fields.text("created"),
       fields.text("creator"),
       fields.text("writer"),
-      policy(fields.inner("policy")),
+      policy(fields.inner("policy"), version),
       fields.texts("partitionColumns"),
       fields.number("files"),
       fields.number("rows"),
@@ -141,7 +150,8 @@ private[snapshot] object ManifestJson {
       fields.objects("parts").map(part),
       fields.objects("indexes").map(index),
       format,
-      if (version.hasWrites) fields.inner("writes").numbers else Map.empty
+      if (version.hasWrites) fields.inner("writes").numbers(mayBeEmpty = version.hasErasures) else Map.empty,
+      if (version.hasErasures) fields.objects("erasures").map(erasure) else Nil
     )
     fields.end()
     if (manifest.parts.map(_.files).sum != manifest.files)
@@ -164,17 +174,33 @@ private[snapshot] object ManifestJson {
 
   private val MostSealBytes = 64 * 1024
 
-  private def policy(fields: JsonFields): TablePolicy = {
+  private def policy(fields: JsonFields, version: FormatVersion): TablePolicy = {
     val policy = TablePolicy(
       fields.nullable("footerKey"),
       fields.objects("columns").map { column =>
         val one = column.texts("column") -> column.nullable("key")
         column.end()
         one
-      }
+      },
+      version.hasErasures && fields.flag("byPartition")
     )
     fields.end()
+    // What cannot be parsed now would fail each file.
+    try policy.keys.foreach(policy.isTemplate)
+    catch { case _: PmeException => throw fields.unusable("a key by partition is not written as one") }
     policy
+  }
+
+  private def erasure(fields: JsonFields): ErasedKeys = {
+    val erasure = ErasedKeys(
+      fields.texts("keys"),
+      fields.text("erased"),
+      fields.text("certificate"),
+      fields.text("sha256")
+    )
+    fields.end()
+    if (erasure.keys.isEmpty) throw fields.unusable("it names no key")
+    erasure
   }
 
   private def part(fields: JsonFields): PartEntry = {
@@ -253,24 +279,31 @@ private[snapshot] object ManifestJson {
  * @param fixed the format of data files, if all of this version have it
  * @param namesFormat whether there is a field for the format of data files
  * @param hasWrites whether there is a field for series of writes
+ * @param hasErasures whether there are fields for erasures and for keys by partition
  */
 private[manifest] final case class FormatVersion(
     number: Int,
     fixed: Option[DataFormat],
     namesFormat: Boolean,
-    hasWrites: Boolean
+    hasWrites: Boolean,
+    hasErasures: Boolean = false
 )
 
 private[manifest] object FormatVersion {
   private val First = FormatVersion(1, Some(DataFormat.Parquet), namesFormat = false, hasWrites = false)
   private val OfOrc = FormatVersion(2, Some(DataFormat.Orc), namesFormat = true, hasWrites = false)
   private val OfSeries = FormatVersion(3, None, namesFormat = true, hasWrites = true)
+  private val OfErasures =
+    FormatVersion(4, None, namesFormat = true, hasWrites = true, hasErasures = true)
 
-  val all: Seq[FormatVersion] = Seq(First, OfOrc, OfSeries)
+  val all: Seq[FormatVersion] = Seq(First, OfOrc, OfSeries, OfErasures)
 
   /** The oldest version that can say what a manifest says, so that older readers read it. */
   def of(manifest: Manifest): FormatVersion =
-    if (manifest.writes.nonEmpty) OfSeries else if (manifest.format == DataFormat.Parquet) First else OfOrc
+    if (manifest.policy.byPartition || manifest.erasures.nonEmpty) OfErasures
+    else if (manifest.writes.nonEmpty) OfSeries
+    else if (manifest.format == DataFormat.Parquet) First
+    else OfOrc
 }
 
 /** The fields of a JSON object. Each must be read. */
@@ -302,9 +335,11 @@ private[manifest] final class JsonFields(node: JsonNode, what: String, where: St
       .map(field => field.getKey -> field.getValue.asText)
       .toVector
 
+  def flag(name: String): Boolean = of(name, "true or false")(_.isBoolean).asBoolean
+
   /** All fields of this object, which are numbers. */
-  def numbers: Map[String, Long] = {
-    if (left.isEmpty) throw unusable("it has no entry")
+  def numbers(mayBeEmpty: Boolean): Map[String, Long] = {
+    if (left.isEmpty && !mayBeEmpty) throw unusable("it has no entry")
     left.toSeq.map(name => name -> number(name)).toMap
   }
 

@@ -254,9 +254,9 @@ class ManifestJsonSuite extends FunSuite {
 
   test("another format is damaged, and another version of this one unsupported") {
     damaged(parsed(changed("pme-parquet snapshot", "other snapshot")))
-    val failed = intercept[PmeException](parsed(changed("\"formatVersion\":1", "\"formatVersion\":4")))
+    val failed = intercept[PmeException](parsed(changed("\"formatVersion\":1", "\"formatVersion\":5")))
     assertEquals(failed.getCondition(), "PME_UNSUPPORTED")
-    assert(failed.getMessage.contains("format version 4"), failed.getMessage)
+    assert(failed.getMessage.contains("format version 5"), failed.getMessage)
   }
 
   test("version 2 is of ORC files, and says so") {
@@ -290,6 +290,57 @@ class ManifestJsonSuite extends FunSuite {
     damaged(parsed(withWrites("avro", "{\"a\":1}")), "a format that")
     damaged(parsed(withWrites("parquet", "{\"a\":1}").replace("\"formatVersion\":3", "\"formatVersion\":2")))
     damaged(parsed(changed("\"formatVersion\":1", "\"formatVersion\":3,\"fileFormat\":\"orc\"")), "writes")
+  }
+
+  /** The content in version 4, with keys by partition or not. */
+  private def version4(byPartition: String = "true", writes: String = "{}", erasures: String = "[]") =
+    changed("\"formatVersion\":1", "\"formatVersion\":4,\"fileFormat\":\"parquet\"")
+      .replace("\"policy\":{", s"\"policy\":{\"byPartition\":$byPartition,")
+      .replace("\"key\":\"pii\"", "\"key\":\"pii-{day}\"")
+      .stripSuffix("}") + s",\"writes\":$writes,\"erasures\":$erasures}"
+
+  private val erasure =
+    "{\"keys\":[\"t-acme\",\"t-bolt\"],\"erased\":\"2026-11-30T01:02:03Z\",\"certificate\":\"/t/erasure.json\"," +
+      "\"sha256\":\"ab\"}"
+
+  test("version 4 has keys by partition and erasures, and is written only if there are some") {
+    val found = parsed(version4(erasures = s"[$erasure]"))
+    assertEquals(found.policy.byPartition, true)
+    assertEquals(
+      found.erasures,
+      Seq(ErasedKeys(Seq("t-acme", "t-bolt"), "2026-11-30T01:02:03Z", "/t/erasure.json", "ab"))
+    )
+    assertEquals(text(ManifestJson.content(found)), version4(erasures = s"[$erasure]"))
+    assertEquals(text(ManifestJson.content(parsed(version4()))), version4())
+    assertEquals(parsed(version4(writes = "{\"a\":1}")).writes, Map("a" -> 1L))
+    val plain = found.copy(policy = found.policy.copy(byPartition = false), erasures = Nil)
+    assert(text(ManifestJson.content(plain)).contains("\"formatVersion\":1,"))
+    // A name with braces is only a name where keys are not by partition.
+    val names = parsed(version4("false", erasures = s"[$erasure]")).policy
+    assertEquals(names.isTemplate("pii-{day}"), false)
+    assertEquals(parsed(content.replace("pii", "pii-{day")).policy.keys, Set("footer", "pii-{day"))
+  }
+
+  test("what a field of version 4 cannot be is damaged, and no earlier version has it") {
+    for (wrong <- Seq("null", "1", "\"true\"", "[]"))
+      damaged(parsed(version4(byPartition = wrong)), "byPartition")
+    damaged(parsed(version4().replace("pii-{day}", "pii-{day")), "a key by partition")
+    damaged(parsed(version4().replace("pii-{day}", "pii-{day}{x}")), "a key by partition")
+    for (wrong <- Seq("{}", "null", "[1]", s"[$erasure,2]"))
+      damaged(parsed(version4(erasures = wrong)), "erasures")
+    for (field <- Seq("keys", "erased", "certificate", "sha256")) {
+      damaged(parsed(version4(erasures = s"[${erasure.replace(field, "other")}]")), field)
+      damaged(parsed(version4(erasures = s"[${erasure.replace("{", s"{\"$field\":null,")}]")))
+    }
+    damaged(
+      parsed(version4(erasures = s"[${erasure.replace("[\"t-acme\",\"t-bolt\"]", "[]")}]")),
+      "it names no key"
+    )
+    damaged(parsed(version4().replace("\"formatVersion\":4", "\"formatVersion\":3")))
+    damaged(parsed(version4().replace(",\"erasures\":[]", "")), "erasures")
+    damaged(parsed(version4().replace(",\"writes\":{}", "")), "writes")
+    damaged(parsed(version4().replace("\"byPartition\":true,", "")), "byPartition")
+    damaged(parsed(changed("\"policy\":{", "\"policy\":{\"byPartition\":true,")), "byPartition")
   }
 
   test("a seal's value must be base64, in the only form of its bytes") {

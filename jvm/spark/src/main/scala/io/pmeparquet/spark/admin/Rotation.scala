@@ -134,8 +134,9 @@ private final class RotationJob(
           rotate(path, found)
         } finally if (!writing) mark.remove()
       }
-    // If some files were not rotated, readers refuse the table until the rotation has run again.
-    if (reports.forall(_.condition.isEmpty)) sealing.foreach(_.sealRotated(rotated.toMap))
+    // If some files were not rotated, readers refuse the table until the rotation has run again. Erased files never are.
+    def isDone(job: SealingJob) = reports.forall(one => one.condition.forall(job.isErased(one.file, _)))
+    sealing.filter(isDone).foreach(_.sealRotated(rotated.toMap))
     reports
   }
 

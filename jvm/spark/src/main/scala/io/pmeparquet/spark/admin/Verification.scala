@@ -138,7 +138,8 @@ object Verification {
     val logged = contents.tables.flatMap(ofLog)
     // If options say how each column must be protected, each file has its own findings for columns that differ.
     val differing = if (scope.settings.columns.isDefined) Nil else readable.findings
-    val findings = sealing ++ logged ++ differing ++ done.flatMap(_.findings)
+    val opening = new SealedGuard(resolved).explained(new Path(path), chosen, done.flatMap(_.findings))
+    val findings = sealing ++ logged ++ differing ++ opening
     val skipped = all.size + checkpoints.size - chosen.size
     val followed = resolved.policies.map(_.forReads).filter(_.bindsKeys).map(_.describe)
     Run(findings, opened, skipped, readable, contents.tables, followed)

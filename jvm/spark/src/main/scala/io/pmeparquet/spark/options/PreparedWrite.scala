@@ -21,7 +21,7 @@ import io.pmeparquet.Handover
 private[spark] final class PreparedWrite private (
     handed: Handover[(WriteSettings, String), WriteScope],
     columns: Seq[LeafColumn],
-    private val places: Option[Seq[FilePlace]]
+    val places: Option[Seq[FilePlace]]
 ) extends Expiring {
 
   /** Whether it waits for a write with these settings to this directory. */

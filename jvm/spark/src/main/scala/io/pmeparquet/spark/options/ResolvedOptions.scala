@@ -347,6 +347,9 @@ private[pmeparquet] final class ResolvedOptions private (
     Settings.forWrite(values, kmsUse(KeyPurpose.Write), caseSensitive)
   }
 
+  /** Whether a write makes keys that are missing. */
+  def createsKeys: Boolean = values.flag(PmeOptions.CreateKeys)
+
   /**
    * As [[writeSettings]], of a write whose files will be in these places. With `createKeys`, keys that are missing are made.
    *
@@ -359,7 +362,7 @@ private[pmeparquet] final class ResolvedOptions private (
       conf: Configuration,
       places: Option[Seq[FilePlace]]
   ): WriteSettings = {
-    val makes = values.flag(PmeOptions.CreateKeys) && settings.files.keyColumns.nonEmpty
+    val makes = createsKeys && settings.files.keyColumns.nonEmpty
     val directory = WriteRules.tableDirectory(outputPath)
     // A keystore's settings have its content.
     if (makes && places.exists(Scopes.createMissing(settings, directory, conf, _)))

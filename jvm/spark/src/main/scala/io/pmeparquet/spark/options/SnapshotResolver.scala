@@ -10,7 +10,15 @@ import io.pmeparquet.keys.{KeyPurpose, KmsUse}
 import io.pmeparquet.options.{PmeOptions, SnapshotSettings}
 import io.pmeparquet.parquet.scope.{ReadScope, Scopes}
 import io.pmeparquet.snapshot.{SnapshotDirectory, TableSnapshots, Version}
-import io.pmeparquet.snapshot.manifest.{DataFormat, HmacSealer, SealCheck, Sealer, SignatureSealer, VerifyKey}
+import io.pmeparquet.snapshot.manifest.{
+  DataFormat,
+  HmacSealer,
+  SealCheck,
+  Sealer,
+  SignatureSealer,
+  TablePolicy,
+  VerifyKey
+}
 import io.pmeparquet.snapshot.xskipper.XskipperStore
 import io.pmeparquet.PmeErrors
 
@@ -59,15 +67,25 @@ private[spark] final class SnapshotResolver(options: ResolvedOptions) {
       id -> options.openKms(KeyPurpose.Seal).signingKey(id, s"option ${PmeOptions.SigningKey.name}")
     }
 
+  /** The names of keys that options have: those of the footer, and all. Some may be templates over partition columns. */
+  def namedKeys: (Option[String], Set[String]) = {
+    val values = options.values
+    val footer = values.text(PmeOptions.UniformKey).orElse(values.text(PmeOptions.FooterKey))
+    footer -> (footer.toSet ++ values.columnKeys.toSeq.flatMap(
+      _.entries.map(_.masterKeyId)
+    ) ++ values.keysOfTags)
+  }
+
   /**
    * @param before the version that the next one continues
    * @param format of the files that it lists
+   * @param policy what the next version will state of keys, as far as it is known
    * @throws io.pmeparquet.PmeException if options name a signing key that cannot be used, or another one than verifyKey, or
    *   none where one is needed
    */
-  def requireSigner(before: Option[Version], format: DataFormat): Unit = {
-    val footerKey = before.flatMap(_.manifest.policy.footerKey).orElse(Some(""))
-    sealer(footerKey, before, mayChangeKey = false, format)
+  def requireSigner(before: Option[Version], format: DataFormat, policy: Option[TablePolicy] = None): Unit = {
+    val stated = policy.orElse(before.map(_.manifest.policy)).filter(_.footerKey.isDefined)
+    sealer(stated.getOrElse(TablePolicy(Some(""), Nil)), before, mayChangeKey = false, format)
     ()
   }
 
@@ -75,12 +93,12 @@ private[spark] final class SnapshotResolver(options: ResolvedOptions) {
    * Seals new versions: with the signing key, or else with an HMAC. Files of ORC have no key that every reader has, and so
    * none for an HMAC.
    *
-   * @param footerKey the master key of the table's footers; none for a table without encryption
+   * @param policy which key the table's footers have
    * @param before the version that the next one continues. It was verified with verifyKey, if that is set.
    * @param mayChangeKey whether another key than verifyKey may sign the version after it
    */
   def sealer(
-      footerKey: Option[String],
+      policy: TablePolicy,
       before: Option[Version],
       mayChangeKey: Boolean,
       format: DataFormat
@@ -99,8 +117,13 @@ private[spark] final class SnapshotResolver(options: ResolvedOptions) {
         throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table with verifyKey")
       case None if format == DataFormat.Orc =>
         throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table of ORC files")
+      case None if policy.hasFooterTemplate =>
+        throw PmeErrors.missingOption(
+          PmeOptions.SigningKey.name,
+          "to seal a table whose partitions name the keys of footers, as no key for an HMAC is every reader's,"
+        )
       case None =>
-        val key = footerKey.orElse(settings.footerKey).getOrElse {
+        val key = policy.footerKey.orElse(settings.footerKey).getOrElse {
           throw PmeErrors.missingOption(PmeOptions.SigningKey.name, "to seal a table without encryption")
         }
         new HmacSealer(key, scope.keySource(conf), before.filterNot(_.isSigned).map(_.key))

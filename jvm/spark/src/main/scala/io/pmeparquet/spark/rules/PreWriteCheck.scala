@@ -13,17 +13,18 @@ import org.apache.spark.sql.execution.command.{
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 import org.apache.spark.sql.execution.SQLExecution
-import org.apache.spark.sql.types.{StructField, StructType}
 
-import io.pmeparquet.columns.ColumnKeys
+import io.pmeparquet.columns.{ColumnKeys, FilePlace}
+import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.parquet.write.WriteRules
+import io.pmeparquet.spark.admin.seal.{SealingJob, WriteKeys}
 import io.pmeparquet.spark.options.{OrcResolver, PreparedWrite, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.EncryptedParquetFormat
 import io.pmeparquet.spark.session.{DeltaClasses, FormatName, PmeSparkException, SparkAccess}
 import io.pmeparquet.spark.snapshot.WriteSeal
-import io.pmeparquet.spark.write.{ColumnPlan, CutCommit, EncryptedWrite, KeyPlaces}
+import io.pmeparquet.spark.write.{ColumnPlan, CutCommit, KeyPlaces}
 import io.pmeparquet.PmeErrors
 
 /**
@@ -58,7 +59,14 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       case format: OrcFormat =>
         RowsAtRisk.checkWrite(session, write)
         val replaces = write.mode == SaveMode.Overwrite
-        format.checkWrite(session, options, dataSchema(write), partitions, write.bucketSpec, replaces)
+        format.checkWrite(
+          session,
+          options,
+          ColumnPlan.dataSchema(write),
+          partitions,
+          write.bucketSpec,
+          replaces
+        )
         write
       case other: ParquetFileFormat if !DeltaClasses.isDeltas(other) =>
         checkNames(options, partitions, write.bucketSpec)
@@ -118,7 +126,8 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
   /** @return the write, with a prepared scope for when Spark asks its format to prepare the job */
   private def check(write: InsertIntoHadoopFsRelationCommand, format: EncryptedParquetFormat): LogicalPlan = {
     val session = SparkSession.active
-    val options = ResolvedOptions.of(session, format.origin, write.options).writing(dataSchema(write))
+    val options =
+      ResolvedOptions.of(session, format.origin, write.options).writing(ColumnPlan.dataSchema(write))
     val keys = options.columnKeys
     ColumnPlan.checkPartitions(session, write.partitionColumns.map(_.name), keys)
     ColumnPlan.checkBuckets(session, write.bucketSpec, keys)
@@ -126,7 +135,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     else {
       val conf = options.newHadoopConf()
       WriteRules.check(conf)
-      val leaves = ColumnPlan.leaves(session, dataSchema(write))
+      val leaves = ColumnPlan.leaves(session, ColumnPlan.dataSchema(write))
       val settings = options.writeSettings(leaves)
       // Before we call the KMS: if columns and keys are swapped, we would ask it for a column's name.
       if (!format.prepared.exists(_.hasChecked(settings, write.outputPath, leaves)))
@@ -134,17 +143,16 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       // Spark applies a rule until it changes nothing, so the write may be prepared already.
       if (format.prepared.exists(_.waitsFor(settings, write.outputPath))) write
       else {
-        val found = KeyPlaces.of(session, write, dataSchema(write), settings.files)
+        val found = KeyPlaces.of(session, write, ColumnPlan.dataSchema(write), settings.files)
         val cut = found.filterNot(_.cut.isEmpty)
-        cut.foreach(_ => CutCommit.require(write, SparkAccess.sqlConf(session), conf))
+        val table = new Path(WriteRules.tableDirectory(write.outputPath))
+        cut.foreach { _ =>
+          CutCommit.require(write, SparkAccess.sqlConf(session), conf)
+          if (WriteSeal.isNeeded(options, table)) throw CutCommit.ofSealed(table.toString)
+        }
         val places = found.map(_.all)
-        if (
-          places.isDefined && WriteSeal.isNeeded(
-            options,
-            new Path(WriteRules.tableDirectory(write.outputPath))
-          )
-        )
-          throw EncryptedWrite.sealedByPartition(write.outputPath.toString)
+        // No key is made again that the table's snapshot states as destroyed.
+        if (places.isDefined && options.createsKeys) requireNotErased(options, write, settings.files, places)
         val made =
           if (isExplained(session)) settings
           else options.withKeysMade(settings, write.outputPath, conf, places)
@@ -155,17 +163,20 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     }
   }
 
+  private def requireNotErased(
+      options: ResolvedOptions,
+      write: InsertIntoHadoopFsRelationCommand,
+      files: FileSettings,
+      places: Option[Seq[FilePlace]]
+  ): Unit = {
+    val path = SealingJob.qualified(options, write.outputPath)
+    if (WriteSeal.isNeeded(options, path))
+      new SealingJob(options, path.toString).requireNotErased(WriteKeys.namesOf(files, places))
+  }
+
   /** Whether the statement that runs only shows a plan. */
   private def isExplained(session: SparkSession): Boolean =
     Option(session.sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
       .flatMap(id => Option(SQLExecution.getQueryExecution(id.toLong)))
       .exists(_.logical.isInstanceOf[ExplainCommand])
-
-  private def dataSchema(write: InsertIntoHadoopFsRelationCommand): StructType = {
-    val partitions = write.partitionColumns.map(_.exprId).toSet
-    StructType(write.outputColumnNames.zip(write.query.output).collect {
-      case (name, column) if !partitions.contains(column.exprId) =>
-        StructField(name, column.dataType, column.nullable, column.metadata)
-    })
-  }
 }

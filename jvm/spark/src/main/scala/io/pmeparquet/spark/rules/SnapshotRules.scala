@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory
 import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.snapshot.manifest.DataFormat
-import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealingJob}
+import io.pmeparquet.spark.admin.seal.{Replaced, SealResult, SealingJob, WriteKeys}
 import io.pmeparquet.spark.options.{OptionOrigin, ResolvedOptions}
 import io.pmeparquet.spark.orc.OrcFormat
 import io.pmeparquet.spark.read.{EncryptedFileFormat, EncryptedParquetFormat}
@@ -37,6 +37,7 @@ import io.pmeparquet.spark.snapshot.{
   WriteSeal,
   WrittenFiles
 }
+import io.pmeparquet.spark.write.ColumnPlan
 
 /**
  * Reads tables by their snapshots: finds the snapshot of each relation of ours, compares its files with those that Spark
@@ -135,7 +136,7 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
         LocalRelation()
       } else {
         val removed = replaced(write, session)
-        job.prepare(removed, numbered)
+        job.prepare(removed, numbered, keysOf(write, format))
         val files = WrittenFiles.of(session, path)
         val index =
           new SealOnRefresh(
@@ -150,6 +151,23 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
       }
     }
   }
+
+  /** The keys of the files that it will make; none for ORC, whose columns a seal does not know. */
+  private def keysOf(
+      write: InsertIntoHadoopFsRelationCommand,
+      format: EncryptedFileFormat
+  ): Option[WriteKeys] =
+    format match {
+      case parquet: EncryptedParquetFormat =>
+        val session = SparkSession.active
+        val schema = ColumnPlan.dataSchema(write)
+        val leaves = ColumnPlan.leaves(session, schema)
+        val options = ResolvedOptions.of(session, format.origin, write.options).writing(schema)
+        val places = parquet.prepared.flatMap(_.places)
+        val partitions = write.partitionColumns.map(_.name)
+        Some(WriteKeys.of(leaves, options.writeSettings(leaves).files, places, partitions))
+      case _ => None
+    }
 
   private val logger = LoggerFactory.getLogger("io.pmeparquet")
 

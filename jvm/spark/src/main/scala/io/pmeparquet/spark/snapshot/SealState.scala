@@ -140,6 +140,8 @@ private[spark] final class TablesSeal(seals: Seq[(String, FileSeal)], isWhole: B
   override def requireKey(path: Path, footerKey: Option[String]): Unit =
     own(path).foreach(_.requireKey(path, footerKey))
 
+  override def erased(path: Path): Option[(String, String)] = own(path).flatMap(_.erased(path)).headOption
+
   override def blocks(path: Path): Option[BlockDigests] = {
     val found = own(path).flatMap(_.blocks(path))
     // A file can be below two tables.

@@ -3,7 +3,8 @@ package io.pmeparquet.spark.write
 import org.apache.parquet.schema.MessageType
 import org.apache.spark.sql.catalyst.catalog.BucketSpec
 import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
+import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.columns.{ColumnKeys, KeyPlan, LeafColumn}
@@ -18,6 +19,15 @@ private[spark] object ColumnPlan {
   def check(leaves: Seq[LeafColumn], settings: FileSettings): Unit = {
     KeyPlan.of(leaves, settings.columnKeys, settings.unlisted, settings.caseSensitive)
     ()
+  }
+
+  /** The columns of the files of a write, without those that name partitions. */
+  def dataSchema(write: InsertIntoHadoopFsRelationCommand): StructType = {
+    val partitions = write.partitionColumns.map(_.exprId).toSet
+    StructType(write.outputColumnNames.zip(write.query.output).collect {
+      case (name, column) if !partitions.contains(column.exprId) =>
+        StructField(name, column.dataType, column.nullable, column.metadata)
+    })
   }
 
   /** The leaf columns of the files that Spark writes for this schema. */

@@ -11,7 +11,6 @@ import org.apache.spark.sql.execution.datasources.{OutputWriter, OutputWriterFac
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.columns.KeyValues
 import io.pmeparquet.parquet.scope.WriteScope
 import io.pmeparquet.parquet.storage.MaterialFiles
@@ -49,9 +48,9 @@ private[spark] object EncryptedWrite {
     val output = FileOutputFormat.getOutputPath(job)
     resolved.requireTagsOfBatch(output.toString)
     val written = WriteSeal.begun(seal, resolved, output)
-    if (written.isDefined && settings.files.keyColumns.nonEmpty) throw sealedByPartition(output.toString)
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)
     val cut = CutColumns.inData(settings.files, dataSchema, WriteRules.tableDirectory(output))
+    if (written.isDefined && !cut.isEmpty) throw CutCommit.ofSealed(output.toString)
     if (!cut.isEmpty && prepared.isEmpty)
       throw CutCommit.unsupported(
         output.toString,
@@ -64,12 +63,6 @@ private[spark] object EncryptedWrite {
     seal.begin()
     factory
   }
-
-  def sealedByPartition(table: String): PmeException = PmeErrors.sealedTable(
-    "a write with keys by partition",
-    table,
-    "Name the same keys for all partitions: a seal states one key for each column."
-  )
 }
 
 /**

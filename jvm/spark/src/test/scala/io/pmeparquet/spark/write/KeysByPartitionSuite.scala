@@ -288,9 +288,7 @@ class KeysByPartitionSuite extends SparkSuite {
     refused(Unsupported, "small letters")(streamed(all))
   }
 
-  test("sealed tables and other formats refuse templates") {
-    partitioned(rowsOf, all)
-    refused(Unsupported, "seal")(partitioned(rowsOf, all + ("snapshot" -> "update"), "append"))
+  test("other formats refuse templates") {
     refused(Unsupported, "pme-orc") {
       val orc = kms + ("columnKeys" -> "pii-{country}: ssn")
       rowsOf.write.format("pme-orc").options(orc).partitionBy("country").save(s"$target-orc")

@@ -98,8 +98,12 @@ private[erase] final class ErasureRecord(
     listed.groupBy(_._1).map { case (file, some) => file -> some.flatMap(_._2).toSet }
   }
 
-  /** Writes the record, whole or not at all. */
-  def write(record: ObjectNode): Unit = {
+  /**
+   * Writes the record, whole or not at all.
+   *
+   * @return its SHA-256, in hexadecimal digits
+   */
+  def write(record: ObjectNode): String = {
     val line = Mapper.writeValueAsString(record)
     val signature = signing.map { case (name, key) =>
       val seal = Mapper.createObjectNode()
@@ -108,7 +112,9 @@ private[erase] final class ErasureRecord(
       seal.put("signature", Base64.getEncoder.encodeToString(key.sign(message(line), path.toString)))
       Mapper.writeValueAsString(seal) + "\n"
     }
-    place(path, s"$line\n${signature.getOrElse("")}")
+    val text = s"$line\n${signature.getOrElse("")}"
+    place(path, text)
+    Sha256.hex(Sha256.ofBytes(text.getBytes(UTF_8)))
   }
 
   /** Writes the page for a person, which has nothing that the certificate has not. */

@@ -4,7 +4,6 @@ import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 import io.pmeparquet.{PmeErrors, PmeException}
@@ -12,7 +11,6 @@ import io.pmeparquet.keys.{KeyAdministration, KeyPurpose, KeyState, Kms}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.spark.admin.seal.SealedGuard
 import io.pmeparquet.spark.options.ResolvedOptions
-import io.pmeparquet.spark.snapshot.TableDirectories
 
 /** One erasure. ''Driver only.'' */
 private[erase] final class ErasureRun(
@@ -46,6 +44,7 @@ private[erase] final class ErasureRun(
   }
 
   private lazy val tables = new ErasureTables(session, options, request, s"erasure ${record.id}", conf)
+  private lazy val seals = new ErasureSeals(session, options, request, keys, tables.markOf, record.path, conf)
   private lazy val document =
     new ErasureDocument(request, kms.describe, keys.names, administration.consequence)
 
@@ -55,7 +54,7 @@ private[erase] final class ErasureRun(
     request.looked.foreach(SealedGuard.requireTable(_, conf))
     if (dryRun) {
       val plan = look()
-      document.planned(plan.states, plan.erased, plan.findings ++ sealedAmong(plan.looked).map(sealedFinding))
+      document.planned(plan.states, plan.erased, plan.findings ++ seals.findings(plan.looked, plan.erased))
     } else tables.marked(erase(look()))
   }
 
@@ -71,13 +70,7 @@ private[erase] final class ErasureRun(
 
   private def erase(plan: Plan): ObjectNode = {
     requireNone(plan.findings)
-    sealedAmong(plan.looked).headOption.foreach { table =>
-      throw PmeErrors.sealedTable(
-        "an erasure",
-        table,
-        "Rewrite the table without these rows, or remove the seal first."
-      )
-    }
+    val sealing = seals.prepared(plan.looked, plan.erased)
     val probes = plan.states.map { case (id, state) =>
       id -> ErasureProof.probe(kms, id, state, where).orElse(probeBefore(id))
     }
@@ -96,11 +89,15 @@ private[erase] final class ErasureRun(
     val refused = refusals.map { case (id, found) => id -> found.fold(failed => throw failed, identity) }
     val proof = new ErasureProof(plan.view, plan.looked, plan.erased).of(after)
     val certificate = document.proved(begun, destroyed, refused, proof)
-    begunWith {
-      record.write(certificate)
+    val sha256 = begunWith {
+      val written = record.write(certificate)
       record.writePage(document.page(certificate))
+      written
     }
     requireProved(proof)
+    begunWith {
+      seals.seal(sealing, plan.looked, sha256, certificate.path("proved_at").asText)
+    }
     certificate
   }
 
@@ -134,17 +131,6 @@ private[erase] final class ErasureRun(
 
   private def refusal(why: String, remedy: String): PmeException =
     PmeErrors.erasureRefused(where, why, remedy)
-
-  /** A seal lists the files, and their digests, and does not yet know of erasures. */
-  private def sealedAmong(looked: Seq[LookedFile]): Seq[String] = {
-    val directories = looked.map(one => new Path(one.file.path).getParent).distinct
-    val tables = (directories.flatMap(TableDirectories.of(_, isFile = false)) ++ request.looked).distinct
-    val named = Some(request.table).filter(SealedGuard.sealedTableOf(resolved, _).isDefined)
-    (TableDirectories.withSnapshots(tables, conf) ++ named).distinct.map(_.toString)
-  }
-
-  private def sealedFinding(table: String) =
-    ErasureFinding("sealed", table, "its snapshots list its files, and a real run refuses it")
 
   private def destroy(states: Seq[(String, KeyState)]): Seq[(String, KeyState)] = states.map {
     case (id, state) =>

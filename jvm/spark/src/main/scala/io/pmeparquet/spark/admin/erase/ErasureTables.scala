@@ -35,6 +35,9 @@ private[erase] final class ErasureTables(
     } finally placed.foreach(_.remove())
   }
 
+  /** The mark that keeps others from a table. */
+  def markOf(table: Path): Path = RotationMark.pathOf(TableFiles.tableOf(table, conf), aim)
+
   def list(): Seq[ListedTable] = request.looked.map(listed)
 
   private def listed(table: Path): ListedTable = {
@@ -44,8 +47,7 @@ private[erase] final class ErasureTables(
     }
     val found = TableFiles.list(table, conf)
     TableFiles.requireNoLinks(table, found, conf)
-    val own = RotationMark.pathOf(TableFiles.tableOf(table, conf), aim)
-    TableFiles.requireNoOtherMark(table, found.marks, own, conf)
+    TableFiles.requireNoOtherMark(table, found.marks, markOf(table), conf)
     val parts = Seq(
       "" -> contents.bare,
       "live" -> contents.tables.flatMap(_.live),

@@ -9,7 +9,7 @@ import io.pmeparquet.Condition
  * Something that keeps an erasure from being what it is meant to be.
  *
  * @param kind `no file` (nothing is under a key), `shared` (rows of others are under the keys), `other table`, `left` (rows
- *   to erase are not under the keys), `unknown` (not looked at, or nothing would prove it), `sealed` (a table, which a real run refuses), or after the destruction `unproven` and `late`
+ *   to erase are not under the keys), `unknown` (not looked at, or nothing would prove it), `sealed` (a table, whose snapshots a real run would refuse), or after the destruction `unproven` and `late`
  * @param file its path
  */
 private[admin] final case class ErasureFinding(kind: String, file: String, why: String)

@@ -1,13 +1,15 @@
 package io.pmeparquet.spark.admin.seal
 
+import java.io.IOException
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.{PmeErrors, PmeException}
+import io.pmeparquet.{Condition, PmeErrors, PmeException, Sha256}
 import io.pmeparquet.keys.Kms
 import io.pmeparquet.parquet.inspect.FileFacts
-import io.pmeparquet.parquet.storage.ListedFile
+import io.pmeparquet.parquet.storage.{ErasureNotes, ListedFile}
 import io.pmeparquet.parquet.verify.Finding
 import io.pmeparquet.snapshot.{SealedFiles, SnapshotDirectory, TableSnapshots, Version}
 import io.pmeparquet.spark.admin.job.{FileJob, TableFiles}
@@ -19,6 +21,8 @@ import io.pmeparquet.spark.snapshot.{SealedTable, SessionSnapshots, SnapshotRead
  * which bind pages to their writer where a reader's keys do not. ''Driver only.''
  */
 private[admin] final class SealedGuard(options: ResolvedOptions) {
+  import SealedGuard.Gone
+
   private val session = options.session
   private val conf = options.newHadoopConf()
 
@@ -35,8 +39,83 @@ private[admin] final class SealedGuard(options: ResolvedOptions) {
       case Left(failed) => Seq(finding(named.toString, failed))
       case Right(tables) =>
         val differing = tables.flatMap(different(_, named, all, chosen))
-        differing.map { case (file, failed) => finding(file, failed) } ++ tables.flatMap(ownFiles)
+        differing.map { case (file, failed) => finding(file, failed) } ++ tables.flatMap(ownFiles) ++
+          tables.flatMap(certificates)
     }
+  }
+
+  /**
+   * Findings, which say of files under destroyed keys that a snapshot states this: only a seal can excuse what nobody can
+   * open. And findings for files that open in spite of what it states.
+   *
+   * @param chosen the files that were opened
+   */
+  def explained(path: Path, chosen: Seq[ListedFile], found: Seq[Finding]): Seq[Finding] = {
+    val sealedTables = tables(TableFiles.qualified(path.toString, conf))
+      .getOrElse(Nil)
+      .filter(_.snapshot.version.manifest.erasures.nonEmpty)
+    if (sealedTables.isEmpty) found
+    else {
+      found.map { one =>
+        val erased = for {
+          table <- sealedTables.iterator if isOfGone(one)
+          name <- table.relative(new Path(one.file)) if table.snapshot.byPath.contains(name)
+          (key, erased) <- table.snapshot.erasure(name, one.column)
+        } yield {
+          val version = table.snapshot.version.number
+          PmeErrors.fileErased(one.file, version.toString, key, erased.erased, erased.certificate)
+        }
+        erased.toSeq.headOption.fold(one)(why =>
+          one.copy(condition = why.condition.name, message = why.problem)
+        )
+      } ++ sealedTables.flatMap(reopened(_, chosen, found.map(_.file).toSet))
+    }
+  }
+
+  /** Files whose key was destroyed, and which open without a finding. */
+  private def reopened(table: SealedTable, chosen: Seq[ListedFile], found: Set[String]): Seq[Finding] =
+    for {
+      file <- chosen if !found(file.path)
+      name <- table.relative(new Path(file.path)).toSeq if table.snapshot.byPath.contains(name)
+      (key, erased) <- table.snapshot.erasure(name).toSeq
+    } yield finding(
+      file.path,
+      PmeErrors.snapshotMismatch(
+        file.path,
+        s"version ${table.snapshot.version.number} states that key '$key' was destroyed (${erased.erased}), and the file " +
+          "opens: the KMS has the key again, or this process still holds it"
+      )
+    )
+
+  private def isOfGone(finding: Finding) = Gone(finding.condition)
+
+  /** Certificates of erasures that are not as the newest version states. Those of other tables are not looked for. */
+  private def certificates(table: SealedTable): Seq[Finding] = {
+    val manifest = table.snapshot.version.manifest
+    val place = s"${manifest.location}/${ErasureNotes.Directory}/"
+    manifest.erasures
+      .filter(one =>
+        one.certificate.startsWith(place) && ErasureNotes.isOwn(one.certificate.stripPrefix(place))
+      )
+      .flatMap { one =>
+        val path =
+          new Path(new Path(table.directory, ErasureNotes.Directory), one.certificate.stripPrefix(place))
+        val sha256 =
+          try Some(Sha256.hex(FileFacts.wholeFile(path, conf)))
+          catch { case _: IOException => None }
+        if (sha256.contains(one.sha256)) None
+        else
+          Some(
+            finding(
+              path.toString,
+              PmeErrors.snapshotMismatch(
+                path.toString,
+                s"version ${manifest.version} states a certificate of an erasure, and this is " +
+                  (if (sha256.isEmpty) "missing" else "another one")
+              )
+            )
+          )
+      }
   }
 
   private def finding(file: String, failed: PmeException) =
@@ -124,6 +203,9 @@ private[admin] final class SealedGuard(options: ResolvedOptions) {
 }
 
 private[admin] object SealedGuard {
+
+  /** How a KMS refuses a key that is gone: some forget it. */
+  private[seal] val Gone = Set(Condition.KeyDestroyed, Condition.KeyNotFound).map(_.name)
 
   /** The table of a path, if it is sealed. */
   def sealedTableOf(options: ResolvedOptions, path: Path): Option[Path] = {

@@ -1,7 +1,8 @@
 package io.pmeparquet.spark.admin.seal
 
 import java.io.IOException
-import java.util.UUID
+import java.time.Instant
+import java.util.{Arrays, UUID}
 
 import scala.util.control.NonFatal
 
@@ -10,6 +11,7 @@ import org.apache.spark.util.SerializableConfiguration
 import org.slf4j.LoggerFactory
 
 import io.pmeparquet.{Audience, Condition, PmeErrors, PmeException}
+import io.pmeparquet.columns.ColumnProtection
 import io.pmeparquet.options.NumberedWrite
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.rotation.RotatedFooter
@@ -17,6 +19,7 @@ import io.pmeparquet.parquet.storage.ListedFile
 import io.pmeparquet.parquet.summary.{SummaryKind, WantedSummary}
 import io.pmeparquet.parquet.write.WrittenFooter
 import io.pmeparquet.snapshot.{
+  BuiltVersion,
   IndexContent,
   NewVersion,
   SealedFiles,
@@ -25,7 +28,7 @@ import io.pmeparquet.snapshot.{
   WriteNote,
   WriteNotes
 }
-import io.pmeparquet.snapshot.manifest.{DataFormat, IndexEntry, TablePolicy}
+import io.pmeparquet.snapshot.manifest.{DataFormat, ErasedKeys, IndexEntry, Sealer, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
@@ -87,8 +90,11 @@ private[spark] final class SealingJob(
   /** The manifests of a table that a write removes with all that is in it. */
   private var history: Seq[(Long, Array[Byte])] = Nil
 
-  /** The master keys that footers may have that were not there before; none for any that the keys of this job open. */
-  private var footerKeys: Option[Set[String]] = None
+  /**
+   * Whether the footer of a file, by its path, may have a master key that was not there before; none for any that the keys of
+   * this job open.
+   */
+  private var mayHave: Option[(String, String) => Boolean] = None
 
   /** What a prepared write removes. */
   private var replaced: Replaced = Replaced.Nothing
@@ -145,15 +151,26 @@ private[spark] final class SealingJob(
    *
    * @param removes what the write removes
    * @param write its place in a series
+   * @param keys of the files that it makes, if it gives them keys of its own
    * @throws io.pmeparquet.PmeException if the table is not as its newest version lists it, or cannot be sealed
    */
-  def prepare(removes: Replaced, write: Option[NumberedWrite] = None): Unit = {
+  def prepare(
+      removes: Replaced,
+      write: Option[NumberedWrite] = None,
+      keys: => Option[WriteKeys] = None
+  ): Unit = {
     replaced = removes
     numbered = write
     base.load()
     // A trial would leave a directory, and Spark would find that the table exists.
     if (base.version.isEmpty) directory.requireStep() else directory.requirePublishing()
-    snapshots.requireSigner(base.version, writes)
+    if (base.version.isEmpty && table.getName.contains('='))
+      throw PmeErrors.badSource(
+        table.toString,
+        s"it is a part of the table at ${table.getParent}",
+        "Write to the table's directory."
+      )
+    requireSignerOfWrite(removes)
     base.version.map(_.manifest).filter(one => one.files > 0 && one.format != writes).foreach { one =>
       throw PmeErrors.sealedTable(
         s"a write of ${writes.name} files to a table of ${one.format.name} files",
@@ -161,8 +178,34 @@ private[spark] final class SealingJob(
         "Write them to another table."
       )
     }
+    keys.foreach(_.requireFit(table.toString, base.version.flatMap(_ => base.files), staysAny(removes)))
     if (removes == Replaced.All) history = reader.manifests()
     else if (others.isEmpty) requireAsListed()
+  }
+
+  /** Whether a write leaves files of the newest version, whose keys the next one will state. */
+  private def staysAny(removes: Replaced): Boolean = {
+    def files = base.files.toSeq.flatMap(_.files)
+    removes match {
+      case Replaced.All => false
+      case below: Replaced.Below => files.exists(file => !below.removes(Nil)(file.path))
+      case _ => files.nonEmpty
+    }
+  }
+
+  /** Requires that the newest version does not state one of these keys as destroyed. */
+  def requireNotErased(names: Set[String]): Unit =
+    base.version.foreach(WriteKeys.requireNotErased(table.toString, _, names))
+
+  /** What the options of a write say of footers. */
+  private def ownPolicy: Option[TablePolicy] =
+    if (writes.needsBlocks) None
+    else snapshots.namedKeys._1.map(key => TablePolicy.ofTemplates(Some(key), Nil))
+
+  /** Before anything is written: what signs. */
+  private def requireSignerOfWrite(removes: Replaced): Unit = {
+    val before = base.version.filter(_ => removes != Replaced.All).map(_.manifest).filter(_.files > 0)
+    snapshots.requireSigner(base.version, writes, if (before.isEmpty) ownPolicy else None)
   }
 
   private def requireAsListed(): Unit = {
@@ -407,12 +450,45 @@ private[spark] final class SealingJob(
    */
   def prepareRotation(target: String => Option[String]): Unit = {
     requireRotatable()
-    footerKeys = base.version.map { version =>
-      version.manifest.policy.footerKey.toSet.flatMap((key: String) => Set(key) ++ target(key))
+    base.files.foreach { before =>
+      val policy = before.version.manifest.policy
+      requireNoErased(before, target)
+      VersionPolicy.requireNames(table.toString, before, target)
+      mayHave = Some { (path, key) =>
+        policy.footerAt(TablePolicy.placeOf(path)).exists(old => old == key || target(old).contains(key))
+      }
     }
     prepareRewriting(RewrittenFiles.rotated)
     ()
   }
+
+  /**
+   * Requires that a rotation to other names needs no key that is gone: erased files would keep the old names, and a version states
+   * one name for all.
+   */
+  private def requireNoErased(before: TableSnapshot, target: String => Option[String]): Unit = {
+    val manifest = before.version.manifest
+    def renamed(key: String) = target(key).filter(_ != key)
+    WriteKeys.requireNotErased(table.toString, before.version, manifest.policy.keys.flatMap(renamed(_)))
+    val gone = manifest.erasures.flatMap(_.keys).find(renamed(_).isDefined)
+    val closed =
+      if (manifest.policy.keys.exists(renamed(_).isDefined))
+        before.files.find(file => before.isErased(file.path)).map(_.path)
+      else None
+    gone.map(key => s"key '$key' was destroyed").orElse(closed.map(file => s"nobody can open $file")).foreach {
+      why =>
+        throw PmeErrors.unsupported(
+          table.toString,
+          "a rotation to other master keys after an erasure",
+          why,
+          "Leave destroyed keys out of it, and delete erased files and seal the table first."
+        )
+    }
+  }
+
+  /** Whether a file that a rotation could not change stays as it is, since its key was destroyed. */
+  def isErased(file: String, condition: String): Boolean =
+    SealedGuard.Gone(condition) && base.files.exists(_.hasErasedKey(relative(new Path(file))))
 
   /**
    * Seals the table after a rotation of its keys.
@@ -432,16 +508,100 @@ private[spark] final class SealingJob(
    *
    * @return the files, whose bytes nobody has compared
    */
-  def prepareInPlace(): Set[String] = prepareRewriting(NothingChanged).kept.map(_.path).toSet
+  def prepareInPlace(): Set[String] = prepareRewriting(NothingChanged, ownPolicy).kept.map(_.path).toSet
 
   /** @param footers of the encrypted files, by their paths */
   def sealEncrypted(footers: Map[String, WrittenFooter]): SealResult =
     sealedWith(RewrittenFiles.encrypted(footers))
 
-  private def prepareRewriting(rule: SealRule): SealedDifferences = {
+  /** @param policy what the next version will state of keys, if the files get others */
+  private def prepareRewriting(rule: SealRule, policy: Option[TablePolicy] = None): SealedDifferences = {
     directory.requirePublishing()
-    snapshots.requireSigner(base.version, base.version.fold(writes)(_.manifest.format))
+    snapshots.requireSigner(base.version, base.version.fold(writes)(_.manifest.format), policy)
     compare(rule)
+  }
+
+  /**
+   * Requires that no version of a table that an erasure looks at is under its keys, or keeps values that it is to erase.
+   * Nothing that manifests state is verified for this.
+   *
+   * @param isErased whether these are keys, as snapshots name them
+   * @param columns that nobody can read afterwards
+   */
+  def requireOthersKeys(isErased: String => Boolean, columns: Set[String]): Unit =
+    reader.stated().foreach { version =>
+      def refused(why: String, remedy: String) = PmeErrors.erasureRefused(
+        table.toString,
+        s"version ${version.number} of its snapshots $why",
+        remedy
+      )
+      val ofSeal = if (version.isSigned) Nil else version.key +: version.seal.former.toSeq.map(_.key)
+      val all = (version.manifest.policy.sharedKey.toSeq ++ ofSeal).distinct
+      all.find(isErased).foreach { key =>
+        throw refused(
+          s"is itself under key '$key', and nobody could read the table any more",
+          "Remove the snapshots, if nobody needs the table."
+        )
+      }
+      version.manifest.indexes
+        .find(index => index.key.exists(isErased) || columns(index.column.mkString(".")))
+        .foreach { index =>
+          throw refused(
+            s"has an index ${index.label}, which keeps values",
+            s"Drop the index (${Audience.current.dropIndex}), and then the versions with it (${Audience.current.expireSnapshots})."
+          )
+        }
+    }
+
+  /** Whether the newest version says that it is signed. Nothing is verified for this. */
+  def isSigned: Boolean = reader.stated().lastOption.forall(_.isSigned)
+
+  /** The keys whose destruction the next version will state: nobody opens files under them. */
+  private var erasing: Option[ErasedKeys] = None
+
+  /**
+   * Does all of [[sealErased]] but the publication, before keys are destroyed.
+   *
+   * @param mark of the erasure; none if this only looks, writes nothing, and nothing follows
+   * @param keys as files name them
+   * @param certificate where it will be
+   * @throws io.pmeparquet.PmeException if the table is not as its newest version lists it, or could not be sealed afterwards
+   */
+  def prepareErasure(mark: Option[Path], keys: Seq[String], certificate: Path): Unit = {
+    ownMark = mark
+    // What is not known yet is as long as it will be.
+    erasing = Some(erasedKeys(keys, Instant.now.toString, certificate, "0" * 64))
+    val format = base.version.fold(writes)(_.manifest.format)
+    snapshots.requireSigner(base.version, format)
+    if (mark.isDefined) {
+      directory.requirePublishing()
+      contentsWith(NothingChanged).built(SealingJob.writer, None).discard()
+    } else {
+      directory.requireStep()
+      contentsWith(NothingChanged)
+    }
+    ()
+  }
+
+  /**
+   * Seals the same files with what has been erased.
+   *
+   * @param keys as files name them
+   * @param when it was proved
+   * @param sha256 of the certificate
+   */
+  def sealErased(keys: Seq[String], when: String, certificate: Path, sha256: String): SealResult = {
+    erasing = Some(erasedKeys(keys, when, certificate, sha256))
+    sealedWith(NothingChanged)
+  }
+
+  private def erasedKeys(keys: Seq[String], when: String, certificate: Path, sha256: String) = {
+    // As the location of the table, which readers compare.
+    val place = certificate.toUri
+    val elsewhere = Option(place.getAuthority).fold("")(authority => s"//$authority") + place.getPath
+    val inTable = SealedFiles.relative(table.toUri.getPath, certificate)
+    val path = inTable.fold(elsewhere)(name => s"${directory.tableLocation}/$name")
+    ErasedKeys(keys, when, path, sha256)
   }
 
   /**
@@ -484,9 +644,11 @@ private[spark] final class SealingJob(
   /** How the table differs from the version before, and what was found in the files that had to be opened. */
   private def compared(wanted: Seq[WantedSummary], rule: SealRule, opensAll: Boolean = false) = {
     val listed = listFiles().filter(file => rule.concerns(relative(file), base.files))
-    val (known, unknown) = split(listed, base.files.filterNot(_ => opensAll))
+    val (same, others) = split(listed, base.files.filterNot(_ => opensAll))
+    val (closed, unknown) = closedAsSealed(others)
+    val known = same ++ closed
     val facts = look(unknown, wanted)
-    for (allowed <- footerKeys; (file, found) <- facts; key <- found.footerKey if !allowed(key))
+    for (allowed <- mayHave; (file, found) <- facts; key <- found.footerKey if !allowed(relative(file), key))
       throw PmeErrors.snapshotMismatch(
         file.path,
         s"the file was replaced by another one, whose footer is under master key '$key'"
@@ -513,6 +675,16 @@ private[spark] final class SealingJob(
   ): SealResult = {
     // Before all files are opened.
     directory.requirePublishing()
+    contentsWith(rule, asked, areNamed, mayChangeKey).published(writer, write)
+  }
+
+  /** What a version will say, and what seals it; nothing of it is written. The parameters are those of [[sealedWith]]. */
+  private def contentsWith(
+      rule: SealRule,
+      asked: Option[Seq[WantedSummary]] = None,
+      areNamed: Boolean = false,
+      mayChangeKey: Boolean = false
+  ): NextVersion = {
     val previous = base.files
     val (wanted, areKnown) = wantedOf(asked)
     // The version before knows nothing for a new index, so all files are opened for it.
@@ -528,15 +700,39 @@ private[spark] final class SealingJob(
       facts,
       hasOld = files.size > facts.size,
       snapshots.settings.indexKeys,
-      writes
+      VersionPolicy.templates(snapshots.namedKeys._2, previous.map(_.version.manifest.policy)),
+      writes,
+      relative(_),
+      files.map(_.path)
     )
-    if (ownMark.isDefined) previous.foreach(requireKeys(_, contents.policy))
-    val summaries = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
-    val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
-    val sealer = snapshots.sealer(contents.policy.footerKey, base.version, mayChangeKey, contents.format)
-    val version =
-      new NewVersion(directory, previous, sealer, snapshots.kmsUse, conf)
-        .publish(
+    requireOtherNames(facts, differences.kept.map(_.path).toSet)
+    if (ownMark.isDefined || erasing.isDefined) previous.foreach(requireKeys(_, contents.policy))
+    val sealer = snapshots.sealer(contents.policy, base.version, mayChangeKey, contents.format)
+    new NextVersion(differences, files, facts, contents, sealer)
+  }
+
+  /** Requires that no new file has a key whose name is that of a destroyed one. */
+  private def requireOtherNames(facts: Seq[(ListedFile, FileFacts)], kept: Set[String]): Unit =
+    for (before <- base.version if before.manifest.erasures.nonEmpty) {
+      val kinds = facts.collect {
+        case (file, one) if !kept(relative(file)) =>
+          one.footerKey.toSet ++ one.columns.collect { case (_, ColumnProtection.ColumnKey(key)) => key }
+      }
+      WriteKeys.requireNotErased(table.toString, before, kinds.distinct.flatten.toSet)
+    }
+
+  private final class NextVersion(
+      differences: SealedDifferences,
+      files: Vector[SealedFile],
+      facts: Seq[(ListedFile, FileFacts)],
+      contents: VersionContents,
+      sealer: Sealer
+  ) {
+    def built(writer: String, write: Option[NumberedWrite]): BuiltVersion = {
+      val summaries = facts.map { case (file, one) => relative(file) -> one.summaries }.toMap
+      val partitions = files.headOption.fold(Seq.empty[String])(_.partition.map(_._1))
+      new NewVersion(directory, base.files, sealer, snapshots.kmsUse, conf)
+        .build(
           files,
           contents.policy,
           partitions,
@@ -544,24 +740,30 @@ private[spark] final class SealingJob(
           writer,
           contents.summaries(summaries, contentOf),
           contents.format,
-          write
+          write,
+          erasing
         )
-    SessionSnapshots.of(session).seen.made(directory, version)
-    new SealResult(
-      version.number,
-      version.digest,
-      directory.path.toString,
-      version.manifest.files,
-      version.manifest.rows,
-      version.manifest.bytes,
-      facts.size.toLong,
-      differences.added.size.toLong,
-      differences.removed.size.toLong,
-      differences.replaced.size.toLong,
-      version.algorithm,
-      version.key,
-      version.manifest.table
-    )
+    }
+
+    def published(writer: String, write: Option[NumberedWrite]): SealResult = {
+      val version = built(writer, write).publish()
+      SessionSnapshots.of(session).seen.made(directory, version)
+      new SealResult(
+        version.number,
+        version.digest,
+        directory.path.toString,
+        version.manifest.files,
+        version.manifest.rows,
+        version.manifest.bytes,
+        facts.size.toLong,
+        differences.added.size.toLong,
+        differences.removed.size.toLong,
+        differences.replaced.size.toLong,
+        version.algorithm,
+        version.key,
+        version.manifest.table
+      )
+    }
   }
 
   /**
@@ -629,6 +831,27 @@ private[spark] final class SealingJob(
       old.toLeft(file)
     }
     (described.flatMap(_.left.toOption).toVector, described.flatMap(_.toOption))
+  }
+
+  /**
+   * Files that are erased, or about to be, and of another time than listed: nobody can open them afterwards, and their bytes
+   * say whether they are the same.
+   */
+  private def closedAsSealed(files: Seq[ListedFile]): (Seq[SealedFile], Seq[ListedFile]) = {
+    val own = erasing.toSeq.flatMap(_.keys)
+    def before(file: ListedFile) = base.files.flatMap { one =>
+      one.byPath.get(relative(file)).filter(old => old.length == file.length && one.isErased(old.path, own))
+    }
+    val (closed, others) = files.partition(before(_).isDefined)
+    val looked =
+      FileJob.eachWhole(session, conf, closed)(_.length)((file, conf) => FileFacts.wholeFile(file, conf))
+    val (same, changed) = looked.partition { case (file, sha256) =>
+      sha256.toOption.exists(Arrays.equals(_, before(file).get.sha256))
+    }
+    (
+      same.map { case (file, _) => before(file).get.copy(modified = file.modified) },
+      others ++ changed.map(_._1)
+    )
   }
 
   private def look(files: Seq[ListedFile], wanted: Seq[WantedSummary]): Seq[(ListedFile, FileFacts)] =

@@ -6,8 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
 
-import io.pmeparquet.{Audience, PmeErrors}
-import io.pmeparquet.columns.{ColumnKeys, ColumnProtection, LeafColumn}
+import io.pmeparquet.columns.{ColumnKeys, KeyTemplate, LeafColumn}
 import io.pmeparquet.orc.{OrcFileFacts, OrcUsage}
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.scope.ReadScope
@@ -18,6 +17,7 @@ import io.pmeparquet.snapshot.manifest.{DataFormat, IndexEntry, TablePolicy}
 import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.spark.admin.job.ProgressStep
 import io.pmeparquet.spark.session.PmeSparkException
+import io.pmeparquet.PmeErrors
 
 /**
  * What a new version says of its table, made from what tasks found in files: what protects its columns, and its indexes.
@@ -28,7 +28,10 @@ import io.pmeparquet.spark.session.PmeSparkException
  * @param opened the files that were opened
  * @param hasOld whether the table still has files of that version
  * @param keys option `indexKeys`
+ * @param templates that may name the keys of new files
  * @param writes the format of a table without files
+ * @param relative the path of a file in the table
+ * @param listed the paths of all files of the version
  */
 private[admin] final class VersionContents(
     table: String,
@@ -37,7 +40,10 @@ private[admin] final class VersionContents(
     opened: Seq[(ListedFile, FileFacts)],
     hasOld: Boolean,
     keys: Option[ColumnKeys],
-    writes: DataFormat
+    templates: Seq[KeyTemplate],
+    writes: DataFormat,
+    relative: ListedFile => String,
+    listed: Seq[String]
 ) {
   private val continued = previous.filter(_ => hasOld || opened.isEmpty)
 
@@ -81,46 +87,8 @@ private[admin] final class VersionContents(
    *
    * @throws io.pmeparquet.PmeException if two files protect a column in different ways
    */
-  val policy: TablePolicy = {
-    val before = continued.map(_.version.manifest.policy)
-    val footers = before.toSeq.map(_.footerKey -> "the files of the version before") ++
-      opened.map { case (file, found) => found.footerKey -> file.path }.reverse.toMap.toSeq
-    val footerKey = one("the footer", footers)
-    // Most files are alike, and each kind of file needs to be looked at once.
-    val kinds =
-      opened.map { case (file, found) => (found.footerKey, found.columns) -> file.path }.reverse.toMap
-    val columns = before.toSeq.flatMap(_.columns.map { case (path, key) =>
-      path -> (key -> "the files of the version before")
-    }) ++ kinds.toSeq.flatMap { case ((footer, protections), file) =>
-      protections.map { case (path, protection) => path.toSeq -> (keyOf(protection, footer) -> file) }
-    }
-    val byColumn = columns.groupBy(_._1).map { case (path, found) =>
-      path -> one(s"column '${path.mkString(".")}'", found.map(_._2))
-    }
-    TablePolicy(footerKey, byColumn.toSeq.sortBy(_._1.mkString("\u0000")))
-  }
-
-  private def keyOf(protection: ColumnProtection, footer: Option[String]): Option[String] = protection match {
-    case ColumnProtection.Plaintext => None
-    case ColumnProtection.FooterKey => footer
-    case ColumnProtection.ColumnKey(id) => Some(id)
-  }
-
-  private def one(what: String, found: Seq[(Option[String], String)]): Option[String] =
-    found.distinct.groupBy(_._1).toSeq.sortBy(_._1) match {
-      case Seq() => None
-      case Seq((key, _)) => key
-      case several =>
-        val places = several.map { case (key, files) =>
-          s"${key.fold("no key")(id => s"'$id'")} in ${files.head._2}"
-        }
-        throw PmeErrors.unsupported(
-          table,
-          "sealing a table whose files differ in their keys",
-          s"$what has ${places.mkString(", ")}",
-          s"Give all files the same keys (${Audience.current.rekey}), or find out who wrote those that differ."
-        )
-    }
+  val policy: TablePolicy =
+    new VersionPolicy(table, continued, templates, relative, listed).of(opened)
 
   /**
    * The indexes, with their types and keys.
@@ -135,6 +103,15 @@ private[admin] final class VersionContents(
       (path: Seq[String]) -> of
     }.toMap
     val keyOf = keysOf
+    wanted.find(one => policy.hasFooterTemplate || dataKey(one, policy).exists(policy.isTemplate)).foreach {
+      one =>
+        throw PmeErrors.unsupported(
+          table,
+          s"an index of column '${one.column.mkString(".")}', whose key partitions name",
+          "an index has one key, and would have values of all partitions under it",
+          "Seal the table without this index."
+        )
+    }
     wanted.zipWithIndex.map { case (one, number) =>
       val columnType = types.getOrElse(
         one.column,

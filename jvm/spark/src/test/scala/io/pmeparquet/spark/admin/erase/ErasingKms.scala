@@ -24,6 +24,7 @@ final class ErasingKms
 
   override def wrapKey(key: Array[Byte], id: String): String = {
     onWrap()
+    if (unwrapsOnly(nameOf(id))) throw KmsFailure.denied("not to wrap", null)
     LocalWrap.wrap(AesKey.of(key, "k"), used(id).toSecretKey, LocalWrap.aadOf(nameOf(id)), random, "k")
   }
 
@@ -62,7 +63,7 @@ final class ErasingKms
   override def nameOf(id: String): String =
     if (odd(id)) throw KmsFailure.missing("no key can have that name", null) else id.stripPrefix("alias/")
 
-  override def create(id: String): Unit = known += id
+  override def create(id: String): Unit = again(nameOf(id))
   override def consequence: String = "in this test"
   override def forgets(): Boolean = ErasingKms.forgetsGone
 
@@ -78,6 +79,12 @@ object ErasingKms {
   private def signer(id: String) =
     signers.computeIfAbsent(id, _ => KeyPairGenerator.getInstance("Ed25519").generateKeyPair())
 
+  /** The public key of a signer as PEM. */
+  def pem(id: String): String = {
+    val content = java.util.Base64.getEncoder.encodeToString(signer(id).getPublic.getEncoded)
+    s"-----BEGIN PUBLIC KEY-----\n$content\n-----END PUBLIC KEY-----\n"
+  }
+
   private val random = new java.security.SecureRandom
   private val gone = new ConcurrentHashMap[String, String]
   @volatile var known: Set[String] = Set.empty
@@ -86,6 +93,9 @@ object ErasingKms {
 
   /** Keys that it does not let this user use. */
   @volatile var denied: Set[String] = Set.empty
+
+  /** Keys that it lets this user use, and not wrap with. */
+  @volatile var unwrapsOnly: Set[String] = Set.empty
 
   /** Keys that it still has, and does not use any more: only some of their versions are destroyed. */
   @volatile var spent: Set[String] = Set.empty
@@ -103,12 +113,20 @@ object ErasingKms {
     gone.clear()
     known = names.toSet
     denied = Set.empty
+    unwrapsOnly = Set.empty
     spent = Set.empty
     odd = Set.empty
     onDestroy = _ => ()
     onWrap = () => ()
     forgetsGone = false
     lies = false
+  }
+
+  /** Makes a key, perhaps of a name that was destroyed. */
+  def again(name: String): Unit = {
+    known += name
+    gone.remove(name)
+    ()
   }
 
   def isGone(name: String): Boolean = gone.containsKey(name)

@@ -302,14 +302,14 @@ class ErasureSuite extends KeystoreSuite {
     refused(Condition.KeyDestroyed)(count())
   }
 
-  test("a KMS that destroys no keys, a part of a table and a sealed table are refused") {
+  test("a KMS that destroys no keys, a part of a table and a snapshot that is none are refused") {
     customers()
     val keys = Seq("t-acme")
     refused(Condition.Unsupported)(Erasure.run(spark, target, holding("t-acme"), keys, dryRun = false))
     refused(Condition.BadOption)(Erasure.run(spark, s"$target/tenant=acme", keystoreOptions, keys))
     Files.createDirectories(Paths.get(target, "_pme_snapshots"))
     Files.writeString(Paths.get(target, "_pme_snapshots", "snapshot-0000000001.json"), "{}")
-    untouched(keystore.toString)(refused(Condition.Unsupported, "sealed")(erase()))
+    untouched(keystore.toString)(refused(Condition.SnapshotDamaged)(erase()))
     assertEquals(erase(dryRun = true).at("/findings/0/kind").asText, "sealed")
   }
 

@@ -1,0 +1,105 @@
+package io.pmeparquet.spark.admin.erase
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
+
+import io.pmeparquet.keys.{KeyPurpose, Kms}
+import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
+import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.snapshot.TableDirectories
+import io.pmeparquet.PmeErrors
+
+/**
+ * The sealed tables of an erasure. Their next versions list the same files, and state which keys were destroyed: whoever reads
+ * or verifies the table knows from its seal that this was no accident. ''Driver only.''
+ *
+ * @param markOf the mark that an erasure has in a table
+ * @param certificate where it will be
+ */
+private[erase] final class ErasureSeals(
+    session: SparkSession,
+    options: Map[String, String],
+    request: ErasureRequest,
+    keys: AskedKeys,
+    markOf: Path => Path,
+    certificate: => Path,
+    conf: Configuration
+) {
+  private val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Seal)
+
+  /**
+   * Looks at all of them before anything is destroyed.
+   *
+   * @return what seals those that have erased files
+   * @throws io.pmeparquet.PmeException if one of them cannot state the erasure, or could not be read afterwards
+   */
+  def prepared(looked: Seq[LookedFile], erased: Seq[ErasedFile]): Seq[SealingJob] =
+    sealedTables(looked).flatMap(prepared(_, looked, erased, isDry = false))
+
+  /** What [[prepared]] would throw. */
+  def findings(looked: Seq[LookedFile], erased: Seq[ErasedFile]): Seq[ErasureFinding] =
+    sealedTables(looked).flatMap { table =>
+      Kms.answer(prepared(table, looked, erased, isDry = true)).left.toOption.map { failed =>
+        ErasureFinding("sealed", table.toString, failed.problem)
+      }
+    }
+
+  private def prepared(
+      table: Path,
+      looked: Seq[LookedFile],
+      erased: Seq[ErasedFile],
+      isDry: Boolean
+  ): Option[SealingJob] = {
+    val named = request.looked.map(_.toString)
+    val own = erased.filter(_.table == table.toString)
+    if (!named.contains(table.toString))
+      throw PmeErrors.erasureRefused(
+        request.table.toString,
+        s"$table is sealed, and is no table of this erasure",
+        "Name it in also, or erase it by itself."
+      )
+    val ids = idsIn(looked)
+    val job = new SealingJob(resolved, table.toString)
+    // Two ids can be one key.
+    job.requireOthersKeys(id => ids.contains(id) || isAsked(id), own.flatMap(_.columns).toSet)
+    if (own.isEmpty) None
+    else if (resolved.values.text(PmeOptions.SigningKey).isDefined && !job.isSigned)
+      throw PmeErrors.erasureRefused(
+        request.table.toString,
+        s"the snapshots of $table have an HMAC, and no signature that the signing key could continue",
+        "Erase without a signing key. The certificate then has no signature either."
+      )
+    else {
+      job.prepareErasure(if (isDry) None else Some(markOf(table)), ids, certificate)
+      Some(job)
+    }
+  }
+
+  private def isAsked(id: String): Boolean = {
+    keys.meet(Seq(id))
+    keys.asked(id).isDefined
+  }
+
+  /** The ids by which the erasure and its files name the keys. */
+  private def idsIn(looked: Seq[LookedFile]): Seq[String] = {
+    val found = looked.flatMap(_.uses).flatMap(_.masterKeyId).distinct.filter(keys.asked(_).isDefined)
+    (keys.ids ++ found).distinct.sorted
+  }
+
+  def seal(
+      jobs: Seq[SealingJob],
+      looked: Seq[LookedFile],
+      sha256: String,
+      when: String
+  ): Unit =
+    jobs.foreach(_.sealErased(idsIn(looked), when, certificate, sha256))
+
+  private def sealedTables(looked: Seq[LookedFile]): Seq[Path] = {
+    val directories = looked.map(one => new Path(one.file.path).getParent).distinct
+    val tables = (directories.flatMap(TableDirectories.of(_, isFile = false)) ++ request.looked).distinct
+    val named = Some(request.table).filter(SealedGuard.sealedTableOf(resolved, _).isDefined)
+    (TableDirectories.withSnapshots(tables, conf) ++ named).distinct
+  }
+}
