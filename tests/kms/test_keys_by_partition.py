@@ -1,7 +1,4 @@
-"""A key for each tenant, end to end: one KMS call for each key, a reader of some tenants, and PyArrow with one key.
-
-KeysByPartitionSuite, KeysByColumnSuite and DeniedFilesSuite of jvm/spark test the ways to write and read.
-"""
+"""A key for each tenant, end to end: one KMS call for each key, a reader of some tenants, and PyArrow with one key."""
 
 from __future__ import annotations
 
@@ -32,6 +29,7 @@ def orders(spark: SparkSession) -> DataFrame:
     return spark.range(30).select("id", f.concat(f.lit("name-"), "id").alias("name"), tenant.alias("tenant"))
 
 
+@pytest.mark.all_rows
 @pytest.mark.parametrize("by", [["tenant"], []], ids=["partition", "column"])
 def test_each_tenants_key_is_asked_for_once_and_opens_its_files_alone(
     spark: SparkSession, target: str, by: list[str]

@@ -53,8 +53,8 @@ def test_the_newest_version_counts_and_no_older_one_takes_its_place(directory: P
     put(directory, 2, first)
     with pytest.raises(pme.SnapshotDamagedError, match="its name and its content, version 1, differ"):
         pme.describe_index(directory.parent)
-    put(directory, 2, manifest(content(formatVersion=4)))
-    with pytest.raises(pme.UnsupportedError, match="format 4 of snapshots"):
+    put(directory, 2, manifest(content(formatVersion=5)))
+    with pytest.raises(pme.UnsupportedError, match="format 5 of snapshots"):
         pme.describe_index(directory.parent)
 
 

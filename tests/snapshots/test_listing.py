@@ -201,9 +201,9 @@ def test_an_older_version_whose_files_are_all_gone_was_overwritten(directory: Pa
 
 
 def test_a_newer_format_is_a_problem_of_its_own(directory: Path) -> None:
-    put(directory, 1, manifest(content(formatVersion=4)))
+    put(directory, 1, manifest(content(formatVersion=5)))
     [problem] = pme.snapshots(directory.parent).problems
-    assert problem.startswith("[PME_UNSUPPORTED] snapshot-0000000001.json: format 4 of snapshots is not supported")
+    assert problem.startswith("[PME_UNSUPPORTED] snapshot-0000000001.json: format 5 of snapshots is not supported")
 
 
 def test_a_manifest_that_is_no_regular_file_is_a_problem(directory: Path) -> None:

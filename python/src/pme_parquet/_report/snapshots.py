@@ -136,7 +136,8 @@ def forgers(newest: SnapshotVersion) -> str:
     signers = f"holders of signing key {newest.key}"
     if others is None:
         return signers
-    return f"{signers}. Readers without verifyKey also accept an HMAC by holders of master key {others}"
+    master = f"a key that {others} names" if "{" in others else f"master key {others}"
+    return f"{signers}. Readers without verifyKey also accept an HMAC by holders of {master}"
 
 
 def _index(one: Stated, index: Index) -> Sequence[str]:

@@ -24,6 +24,7 @@ import io.pmeparquet.parquet.summary.{FileSummaries, FoundSummary, Leaves, Wante
  * @param columns what protects each leaf column of its row groups, by its path
  * @param summaries for each wanted summary, in this order; none if the file has none
  * @param blocks of a file of another format, whose content nothing in it authenticates
+ * @param statesValues whether its footer states values that name its keys
  */
 final case class FileFacts(
     length: Long,
@@ -35,7 +36,8 @@ final case class FileFacts(
     types: List[(List[String], String)],
     columns: List[(List[String], ColumnProtection)],
     summaries: List[Option[FoundSummary]],
-    blocks: Option[BlockDigests] = None
+    blocks: Option[BlockDigests] = None,
+    statesValues: Boolean = false
 )
 
 object FileFacts {
@@ -70,7 +72,8 @@ object FileFacts {
         .map(column => column.getPath.toList -> Leaves.textOf(column.getPrimitiveType))
         .toList,
       opened.protections.map { case (path, protection) => path.toList -> protection }.toList,
-      summaries
+      summaries,
+      statesValues = !opened.place.stated.isEmpty
     )
   }
 

@@ -1,6 +1,5 @@
 package io.pmeparquet.spark.rules
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{SaveMode, SparkSession}
 import org.apache.spark.sql.catalyst.catalog.{BucketSpec, CatalogTable}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -14,8 +13,7 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.InsertIntoHadoopFsRelationCommand
 import org.apache.spark.sql.execution.SQLExecution
 
-import io.pmeparquet.columns.{ColumnKeys, FilePlace}
-import io.pmeparquet.options.FileSettings
+import io.pmeparquet.columns.ColumnKeys
 import io.pmeparquet.parquet.standalone.ConfiguredKeys
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.admin.seal.{SealingJob, WriteKeys}
@@ -145,14 +143,15 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       else {
         val found = KeyPlaces.of(session, write, ColumnPlan.dataSchema(write), settings.files)
         val cut = found.filterNot(_.cut.isEmpty)
-        val table = new Path(WriteRules.tableDirectory(write.outputPath))
-        cut.foreach { _ =>
-          CutCommit.require(write, SparkAccess.sqlConf(session), conf)
-          if (WriteSeal.isNeeded(options, table)) throw CutCommit.ofSealed(table.toString)
-        }
+        cut.foreach(_ => CutCommit.require(write, SparkAccess.sqlConf(session), conf))
         val places = found.map(_.all)
-        // No key is made again that the table's snapshot states as destroyed.
-        if (places.isDefined && options.createsKeys) requireNotErased(options, write, settings.files, places)
+        // Before keys are made: those that a seal would refuse, or states as destroyed.
+        if (cut.isDefined || (places.isDefined && options.createsKeys))
+          requireFit(
+            options,
+            write,
+            WriteKeys.of(leaves, settings.files, places, write.partitionColumns.map(_.name))
+          )
         val made =
           if (isExplained(session)) settings
           else options.withKeysMade(settings, write.outputPath, conf, places)
@@ -163,15 +162,16 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     }
   }
 
-  private def requireNotErased(
+  private def requireFit(
       options: ResolvedOptions,
       write: InsertIntoHadoopFsRelationCommand,
-      files: FileSettings,
-      places: Option[Seq[FilePlace]]
+      keys: WriteKeys
   ): Unit = {
     val path = SealingJob.qualified(options, write.outputPath)
-    if (WriteSeal.isNeeded(options, path))
-      new SealingJob(options, path.toString).requireNotErased(WriteKeys.namesOf(files, places))
+    if (WriteSeal.isNeeded(options, path)) {
+      keys.requirePartitions(path.toString)
+      new SealingJob(options, path.toString).requireFit(keys, stays = write.mode != SaveMode.Overwrite)
+    }
   }
 
   /** Whether the statement that runs only shows a plan. */

@@ -6,9 +6,9 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.CollectionAccumulator
 
+import io.pmeparquet.{PmeErrors, PmeException}
 import io.pmeparquet.parquet.write.{WriteRules, WrittenFooter}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
-import io.pmeparquet.PmeErrors
 
 /** Whether a write seals the table after its commit. ''Driver only.'' */
 private[spark] sealed trait WriteSeal {
@@ -45,10 +45,21 @@ private[spark] object WriteSeal {
     case Unsealed => None
     // Spark's own sink of streams commits without a command that could seal.
     case NotEvaluated =>
-      if (isNeeded(options, new Path(WriteRules.tableDirectory(output))) || options.numberedWrite.isDefined)
+      if (isNeeded(options, tableOf(output)) || options.numberedWrite.isDefined)
         throw PmeErrors.cannotSealWrite
       None
   }
+
+  /** A seal requires of each file the key that directories name for it. */
+  def keysByColumn(table: String): PmeException = PmeErrors.sealedTable(
+    "keys by a column that is no partition column",
+    table,
+    "Partition the table by this column, or leave it without a seal."
+  )
+
+  /** With its file system, which need not be the default one. */
+  private def tableOf(output: Path) =
+    new Path(output.toUri.getScheme, output.toUri.getAuthority, WriteRules.tableDirectory(output))
 
   /**
    * Whether a write must seal its table: it asks for it, the table is sealed, or what is required of its reads is a

@@ -113,11 +113,4 @@ private[spark] object CutCommit {
   /** @param why a clause */
   def unsupported(where: String, why: String, remedy: String): PmeException =
     PmeErrors.unsupported(where, "a key by a column that is no partition column", why, remedy)
-
-  /** A seal requires the key that directories name for a file. */
-  def ofSealed(table: String): PmeException = PmeErrors.sealedTable(
-    "a write with keys by a column that is no partition column",
-    table,
-    "Partition the table by this column, or leave it without a seal."
-  )
 }

@@ -50,7 +50,7 @@ private[spark] object EncryptedWrite {
     val written = WriteSeal.begun(seal, resolved, output)
     if (!prepared.exists(_.hasChecked(settings, output, leaves))) ColumnPlan.check(leaves, settings.files)
     val cut = CutColumns.inData(settings.files, dataSchema, WriteRules.tableDirectory(output))
-    if (written.isDefined && !cut.isEmpty) throw CutCommit.ofSealed(output.toString)
+    if (written.isDefined && !cut.isEmpty) throw WriteSeal.keysByColumn(output.toString)
     if (!cut.isEmpty && prepared.isEmpty)
       throw CutCommit.unsupported(
         output.toString,

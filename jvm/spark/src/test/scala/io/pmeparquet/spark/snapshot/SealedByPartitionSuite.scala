@@ -1,7 +1,9 @@
 package io.pmeparquet.spark.snapshot
 
+import java.net.URI
 import java.nio.file.{Files, Path, Paths}
 
+import org.apache.hadoop.fs.RawLocalFileSystem
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.pmeparquet.spark.{AlteredFile, SealedSuite}
@@ -65,6 +67,26 @@ class SealedByPartitionSuite extends SealedSuite {
     assertEquals(versions(), 1L to 4L)
     assertEquals(Verification.verify(fresh, target, all).findings.count(), 0L)
     assertEquals(idsOf(options = templates), range(9))
+  }
+
+  test("a sealed table takes no keys by a column of its data, on any file system, and stays as it is") {
+    val plain = owner ++ Map("footerKey" -> "footer", "signingKey" -> "signer", "snapshot" -> "update")
+    save(people(0), options = plain)
+    for (path <- Seq(target, s"other:$target"); mode <- Seq("overwrite", "append"))
+      inHadoop("fs.other.impl" -> classOf[OtherFileSystem].getName) {
+        untouched()(refused(Unsupported, "a column that is no partition column") {
+          people(9).write.format("pme-parquet").options(writing).mode(mode).save(path)
+        })
+      }
+    assertEquals(idsOf(), range(9))
+  }
+
+  test("files that state values which name their keys are not sealed") {
+    people(0, of = Seq("acme")).write.format("pme-parquet").options(owner ++ templates).save(target)
+    for (more <- Seq[Options](Map.empty, templates))
+      untouched()(refused(Unsupported, "a column that is no partition column") {
+        Sealing.seal(fresh, target, sealing ++ more, None, Some("unsealed"))
+      })
   }
 
   test("pme.seal takes the templates from its options, and later from the version before") {
@@ -335,4 +357,10 @@ class SealedByPartitionSuite extends SealedSuite {
     assertEquals(listed.columns.toSet, known)
     assertEquals(listed.select("path").collect().map(_.getString(0)).count(_.startsWith("tenant=")), 3)
   }
+}
+
+/** Local files under another scheme than that of the default file system. */
+class OtherFileSystem extends RawLocalFileSystem {
+  override def getUri: URI = URI.create("other:///")
+  override def getScheme: String = "other"
 }

@@ -70,6 +70,7 @@ private[erase] final class ErasureRun(
 
   private def erase(plan: Plan): ObjectNode = {
     requireNone(plan.findings)
+    val versions = seals.versions(plan.looked)
     val sealing = seals.prepared(plan.looked, plan.erased)
     val probes = plan.states.map { case (id, state) =>
       id -> ErasureProof.probe(kms, id, state, where).orElse(probeBefore(id))
@@ -77,6 +78,9 @@ private[erase] final class ErasureRun(
     // What came since is not noted, and perhaps somebody else's.
     if (tables.list().map(_.stamps) != plan.listed.map(_.stamps))
       throw refusal("files were added or removed meanwhile", "Run it again while nobody writes to the table.")
+    def requireSameSeals(): Unit = if (seals.versions(plan.looked) != versions)
+      throw refusal("a table was sealed meanwhile", "Run it again while nobody seals the tables.")
+    requireSameSeals()
     val closed = plan.view.closedBefore(plan.looked)
     val begun = document.begun(plan.states, plan.erased, record.before, closed, probes)
     record.write(begun)
@@ -96,6 +100,7 @@ private[erase] final class ErasureRun(
     }
     requireProved(proof)
     begunWith {
+      requireSameSeals()
       seals.seal(sealing, plan.looked, sha256, certificate.path("proved_at").asText)
     }
     certificate

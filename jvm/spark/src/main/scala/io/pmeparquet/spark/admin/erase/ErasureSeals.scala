@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 import io.pmeparquet.keys.{KeyPurpose, Kms}
 import io.pmeparquet.options.PmeOptions
 import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
-import io.pmeparquet.spark.options.ResolvedOptions
+import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.snapshot.TableDirectories
 import io.pmeparquet.PmeErrors
 
@@ -95,6 +95,12 @@ private[erase] final class ErasureSeals(
       when: String
   ): Unit =
     jobs.foreach(_.sealErased(idsIn(looked), when, certificate, sha256))
+
+  /** The versions of each sealed table. */
+  def versions(looked: Seq[LookedFile]): Map[Path, Seq[Long]] = {
+    val snapshots = new SnapshotResolver(resolved)
+    sealedTables(looked).map(table => table -> snapshots.directory(table).versions).toMap
+  }
 
   private def sealedTables(looked: Seq[LookedFile]): Seq[Path] = {
     val directories = looked.map(one => new Path(one.file.path).getParent).distinct

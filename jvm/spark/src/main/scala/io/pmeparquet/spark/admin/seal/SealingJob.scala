@@ -33,7 +33,7 @@ import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
-import io.pmeparquet.spark.snapshot.{SealedTable, SessionSnapshots}
+import io.pmeparquet.spark.snapshot.{SealedTable, SessionSnapshots, WriteSeal}
 
 /**
  * Makes one version of a table: only files that the version before does not list are opened. ''Driver only.''
@@ -193,9 +193,13 @@ private[spark] final class SealingJob(
     }
   }
 
-  /** Requires that the newest version does not state one of these keys as destroyed. */
-  def requireNotErased(names: Set[String]): Unit =
-    base.version.foreach(WriteKeys.requireNotErased(table.toString, _, names))
+  /**
+   * Requires that the next version could state these keys.
+   *
+   * @param stays whether files of the newest version stay
+   */
+  def requireFit(keys: WriteKeys, stays: Boolean): Unit =
+    keys.requireFit(table.toString, base.version.flatMap(_ => base.files), stays)
 
   /** What the options of a write say of footers. */
   private def ownPolicy: Option[TablePolicy] =
@@ -693,6 +697,7 @@ private[spark] final class SealingJob(
     val listed = files.map(_.path).toSet
     val facts = found.filter { case (file, _) => listed(relative(file)) }
     if (!areNamed && facts.nonEmpty) requireClasses(wanted)
+    if (facts.exists(_._2.statesValues)) throw WriteSeal.keysByColumn(table.toString)
     val contents = new VersionContents(
       table.toString,
       wanted,

@@ -6,6 +6,7 @@ import io.pmeparquet.columns.{ColumnProtection, FilePlace, KeyNames, KeyPlan, Le
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.snapshot.{TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.TablePolicy
+import io.pmeparquet.spark.snapshot.WriteSeal
 import io.pmeparquet.PmeErrors
 
 /**
@@ -25,6 +26,7 @@ private[spark] final case class WriteKeys(policy: TablePolicy, names: Set[String
    */
   def requireFit(table: String, before: Option[TableSnapshot], stays: Boolean): Unit = {
     before.foreach(one => WriteKeys.requireNotErased(table, one.version, names))
+    requirePartitions(table)
     val old = before.filter(_ => stays).map(_.version.manifest.policy)
     old.foreach(requireSame(table, _))
     val merged = old.fold(policy) { one =>
@@ -38,6 +40,11 @@ private[spark] final case class WriteKeys(policy: TablePolicy, names: Set[String
     if (merged.byPartition) requireApart(table, merged)
     for (one <- before if stays) VersionPolicy.requireSameNames(table, one.files.map(_.path), one, merged)
   }
+
+  /** Requires that directories will name the keys of all files. */
+  def requirePartitions(table: String): Unit =
+    if (KeyNames(policy.keys).columns.exists(column => !partitions.exists(_.equalsIgnoreCase(column))))
+      throw WriteSeal.keysByColumn(table)
 
   private def requireSame(table: String, old: TablePolicy): Unit = {
     val known = old.columns.toMap
@@ -94,7 +101,7 @@ private[spark] object WriteKeys {
     WriteKeys(TablePolicy.ofTemplates(Some(files.footerKey), columns), namesOf(files, places), partitions)
   }
 
-  def namesOf(files: FileSettings, places: Option[Seq[FilePlace]]): Set[String] =
+  private def namesOf(files: FileSettings, places: Option[Seq[FilePlace]]): Set[String] =
     places
       .fold(files.masterKeys)(_.flatMap(place => files.at(place, place.partition).masterKeys))
       .toSet

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.commons.io.FileUtils
 
 import io.pmeparquet.{Condition, PmeException}
+import io.pmeparquet.spark.admin.seal.Sealing
 import io.pmeparquet.spark.KeystoreSuite
 
 /** Erasures that are killed, and that somebody interferes with: with a KMS that does what a test says. */
@@ -63,6 +64,21 @@ class ErasureAttacksSuite extends KeystoreSuite {
     refused(Condition.Erasure, "copied-", "it came while")(erase())
     assertEquals(noted.path("state").asText, "unproven")
     assertEquals(noted.at("/findings/0/kind").asText, "late")
+  }
+
+  test("a table that is sealed meanwhile does not state the erasure, so another run has to") {
+    writeTo(target)
+    Sealing.seal(spark, target, erasing ++ byTenant + ("signingKey" -> "signer"), None, Some("unsealed"))
+    val (sealedBy, aside) = (Paths.get(target, "_pme_snapshots"), directory.resolve("aside"))
+    Files.move(sealedBy, aside)
+    ErasingKms.onWrap = () => if (Files.exists(aside)) { Files.move(aside, sealedBy); () }
+    refused(Condition.Erasure, "sealed meanwhile", "no key was destroyed")(erase())
+    assert(!ErasingKms.isGone("t-acme"))
+    ErasingKms.onWrap = () => ()
+    Files.move(sealedBy, aside)
+    ErasingKms.onDestroy = _ => { Files.move(aside, sealedBy); () }
+    refused(Condition.Erasure, "sealed meanwhile", "Run it again")(erase())
+    assert(ErasingKms.isGone("t-acme"))
   }
 
   test("a KMS that goes on using a key that it says is destroyed proves nothing") {

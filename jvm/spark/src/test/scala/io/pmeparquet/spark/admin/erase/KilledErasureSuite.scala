@@ -21,7 +21,7 @@ import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 import org.apache.spark.sql.SparkSession
 
-import io.pmeparquet.spark.{KeystoreSuite, PmeExtensions}
+import io.pmeparquet.spark.{KeystoreSuite, PmeExtensions, SparkSuite}
 import io.pmeparquet.spark.admin.seal.Sealing
 import io.pmeparquet.Condition
 
@@ -75,7 +75,9 @@ class KilledErasureSuite extends KeystoreSuite {
 
   private def marks: Seq[Path] = named(".", ".pme-rotating-").filterNot(_.toString.endsWith(".crc"))
 
-  test("an erasure of a sealed table that is killed, twice, is completed by the next run") {
+  test(
+    "an erasure of a sealed table that is killed, twice, is completed by the next run".tag(SparkSuite.Nightly)
+  ) {
     makeKeys("footer", "pii-acme", "pii-bolt", "pii-cafe")
     writeTo(target)
     Sealing.seal(spark.newSession(), target, keystoreOptions ++ byTenant, None, Some("unsealed"))
