@@ -150,6 +150,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
           requireFit(
             options,
             write,
+            cut.isDefined,
             WriteKeys.of(leaves, settings.files, places, write.partitionColumns.map(_.name))
           )
         val made =
@@ -162,15 +163,17 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
     }
   }
 
+  /** @param isCut whether columns of the data name keys */
   private def requireFit(
       options: ResolvedOptions,
       write: InsertIntoHadoopFsRelationCommand,
+      isCut: Boolean,
       keys: WriteKeys
   ): Unit = {
     val path = SealingJob.qualified(options, write.outputPath)
     if (WriteSeal.isNeeded(options, path)) {
-      keys.requirePartitions(path.toString)
-      new SealingJob(options, path.toString).requireFit(keys, stays = write.mode != SaveMode.Overwrite)
+      if (isCut) throw WriteSeal.keysByColumn(path.toString)
+      new SealingJob(options, path.toString).requireFit(keys, SealWrites.replaced(write, SparkSession.active))
     }
   }
 

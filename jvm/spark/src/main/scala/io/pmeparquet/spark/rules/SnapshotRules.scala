@@ -183,7 +183,7 @@ private[spark] object SealWrites extends Rule[LogicalPlan] {
   }
 
   /** Which existing files Spark removes: `InsertIntoHadoopFsRelationCommand.deleteMatchingPartitions`. */
-  private def replaced(write: InsertIntoHadoopFsRelationCommand, session: SparkSession): Replaced =
+  def replaced(write: InsertIntoHadoopFsRelationCommand, session: SparkSession): Replaced =
     if (write.mode != SaveMode.Overwrite) Replaced.Nothing
     else if (isDynamic(write, session)) Replaced.WrittenPartitions
     else if (write.staticPartitions.isEmpty) Replaced.All

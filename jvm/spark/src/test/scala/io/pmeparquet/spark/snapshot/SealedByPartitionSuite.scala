@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path, Paths}
 
 import org.apache.hadoop.fs.RawLocalFileSystem
 import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.apache.spark.sql.functions.lit
 
 import io.pmeparquet.spark.{AlteredFile, SealedSuite}
 import io.pmeparquet.spark.admin.{Compaction, QueryStatistics, Rotation, RotationSettings, Verification}
@@ -79,12 +80,20 @@ class SealedByPartitionSuite extends SealedSuite {
         })
       }
     assertEquals(idsOf(), range(9))
+    // A partition column of the same name in other letters names nothing.
+    set(Map("spark.sql.caseSensitive" -> "true"))
+    val other = directory.resolve("other").toString
+    val both = people(0).withColumn("Tenant", lit("x"))
+    both.write.format("pme-parquet").options(plain).partitionBy("Tenant").save(other)
+    untouched(other)(refused(Unsupported, "a column that is no partition column") {
+      both.write.format("pme-parquet").options(writing).mode("overwrite").partitionBy("Tenant").save(other)
+    })
   }
 
   test("files that state values which name their keys are not sealed") {
     people(0, of = Seq("acme")).write.format("pme-parquet").options(owner ++ templates).save(target)
     for (more <- Seq[Options](Map.empty, templates))
-      untouched()(refused(Unsupported, "a column that is no partition column") {
+      untouched()(refused(Unsupported, "states values", "rekey") {
         Sealing.seal(fresh, target, sealing ++ more, None, Some("unsealed"))
       })
   }

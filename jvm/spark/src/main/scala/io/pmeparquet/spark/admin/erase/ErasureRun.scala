@@ -78,9 +78,9 @@ private[erase] final class ErasureRun(
     // What came since is not noted, and perhaps somebody else's.
     if (tables.list().map(_.stamps) != plan.listed.map(_.stamps))
       throw refusal("files were added or removed meanwhile", "Run it again while nobody writes to the table.")
-    def requireSameSeals(): Unit = if (seals.versions(plan.looked) != versions)
+    def isSealedSince = seals.versions(plan.looked) != versions
+    if (isSealedSince)
       throw refusal("a table was sealed meanwhile", "Run it again while nobody seals the tables.")
-    requireSameSeals()
     val closed = plan.view.closedBefore(plan.looked)
     val begun = document.begun(plan.states, plan.erased, record.before, closed, probes)
     record.write(begun)
@@ -99,8 +99,14 @@ private[erase] final class ErasureRun(
       written
     }
     requireProved(proof)
+    if (isSealedSince)
+      throw PmeErrors.erasureUnproven(
+        where,
+        keys.ids,
+        "a table was sealed meanwhile, so its seal does not state the erasure",
+        "Run it again while nobody seals the tables."
+      )
     begunWith {
-      requireSameSeals()
       seals.seal(sealing, plan.looked, sha256, certificate.path("proved_at").asText)
     }
     certificate

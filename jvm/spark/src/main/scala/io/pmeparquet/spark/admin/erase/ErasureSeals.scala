@@ -96,10 +96,11 @@ private[erase] final class ErasureSeals(
   ): Unit =
     jobs.foreach(_.sealErased(idsIn(looked), when, certificate, sha256))
 
-  /** The versions of each sealed table. */
-  def versions(looked: Seq[LookedFile]): Map[Path, Seq[Long]] = {
+  /** The newest version of each sealed table of the erasure; others may go on. */
+  def versions(looked: Seq[LookedFile]): Map[Path, Option[Long]] = {
     val snapshots = new SnapshotResolver(resolved)
-    sealedTables(looked).map(table => table -> snapshots.directory(table).versions).toMap
+    val own = sealedTables(looked).filter(table => request.tables(table.toString))
+    own.map(table => table -> snapshots.directory(table).versions.lastOption).toMap
   }
 
   private def sealedTables(looked: Seq[LookedFile]): Seq[Path] = {

@@ -33,7 +33,7 @@ import io.pmeparquet.snapshot.parts.SealedFile
 import io.pmeparquet.spark.admin.doctor.Connector
 import io.pmeparquet.spark.admin.job.{FileJob, Progress, TableFiles}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
-import io.pmeparquet.spark.snapshot.{SealedTable, SessionSnapshots, WriteSeal}
+import io.pmeparquet.spark.snapshot.{SealedTable, SessionSnapshots}
 
 /**
  * Makes one version of a table: only files that the version before does not list are opened. ''Driver only.''
@@ -178,7 +178,7 @@ private[spark] final class SealingJob(
         "Write them to another table."
       )
     }
-    keys.foreach(_.requireFit(table.toString, base.version.flatMap(_ => base.files), staysAny(removes)))
+    keys.foreach(requireFit(_, removes))
     if (removes == Replaced.All) history = reader.manifests()
     else if (others.isEmpty) requireAsListed()
   }
@@ -196,10 +196,13 @@ private[spark] final class SealingJob(
   /**
    * Requires that the next version could state these keys.
    *
-   * @param stays whether files of the newest version stay
+   * @param removes what the write removes
    */
-  def requireFit(keys: WriteKeys, stays: Boolean): Unit =
-    keys.requireFit(table.toString, base.version.flatMap(_ => base.files), stays)
+  def requireFit(keys: WriteKeys, removes: Replaced): Unit = {
+    // An overwrite repairs a table whose list is damaged.
+    replaced = removes
+    keys.requireFit(table.toString, base.version.flatMap(_ => base.files), staysAny(removes))
+  }
 
   /** What the options of a write say of footers. */
   private def ownPolicy: Option[TablePolicy] =
@@ -697,7 +700,14 @@ private[spark] final class SealingJob(
     val listed = files.map(_.path).toSet
     val facts = found.filter { case (file, _) => listed(relative(file)) }
     if (!areNamed && facts.nonEmpty) requireClasses(wanted)
-    if (facts.exists(_._2.statesValues)) throw WriteSeal.keysByColumn(table.toString)
+    facts.find(_._2.statesValues).foreach { case (file, _) =>
+      throw PmeErrors.unsupported(
+        file.path,
+        "sealing a file that states values which name its keys",
+        "a seal requires of each file the key that directories name for it",
+        s"Copy the table, without the statement (${Audience.current.rekey}), or partition it by this column."
+      )
+    }
     val contents = new VersionContents(
       table.toString,
       wanted,
