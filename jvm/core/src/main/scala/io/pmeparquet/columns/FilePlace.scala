@@ -55,8 +55,7 @@ final case class FilePlace private (
     directories(column, caseSensitive).nonEmpty
 
   private def directories(column: String, caseSensitive: Boolean) = partitions.filter { directory =>
-    val name = FilePlace.unescaped(directory.takeWhile(_ != '='))
-    if (caseSensitive) name == column else name.equalsIgnoreCase(column)
+    ColumnNames.isSame(FilePlace.unescaped(directory.takeWhile(_ != '=')), column, caseSensitive)
   }
 }
 

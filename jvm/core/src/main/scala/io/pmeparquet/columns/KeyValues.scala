@@ -3,6 +3,7 @@ package io.pmeparquet.columns
 import scala.collection.JavaConverters._
 
 import io.pmeparquet.{PmeErrors, StrictJson}
+import io.pmeparquet.columns.ColumnNames.isSame
 
 /**
  * What a file states of values that name its keys where no directory does: what names have for each placeholder of a
@@ -37,9 +38,6 @@ final case class KeyValues(texts: Map[String, String]) {
       case _ => None
     }
 
-  private def isSame(name: String, other: String, caseSensitive: Boolean) =
-    if (caseSensitive) name == other else name.equalsIgnoreCase(other)
-
   /** The value of the footer's entry. */
   def json: String = {
     val made = StrictJson.mapper.createObjectNode()
@@ -55,12 +53,13 @@ object KeyValues {
   val Entry = "pme.key.values"
 
   /**
-   * What a footer with these entries states.
+   * What a footer states.
    *
+   * @param entry the value of its [[Entry]], if it has one
    * @throws io.pmeparquet.PmeException `PME_DAMAGED_FILE` if that is not what a writer of this project writes
    */
-  def of(entries: String => Option[String], file: String): KeyValues =
-    entries(Entry).fold(none) { text =>
+  def of(entry: Option[String], file: String): KeyValues =
+    entry.fold(none) { text =>
       def damaged(why: String) = PmeErrors.fileDamaged(file, s"its entry $Entry: $why")
       val root = StrictJson.parsed("it", damaged)(_.readTree(text))
       if (!root.isObject || !root.elements.asScala.forall(_.isTextual))

@@ -18,7 +18,7 @@ class KeyValuesSuite extends FunSuite {
   }
 
   private def read(text: String) =
-    KeyValues.of((entry: String) => Some(text).filter(_ => entry == KeyValues.Entry), "f")
+    KeyValues.of(Some(text), "f")
 
   test("a file states values, and names follow them as they follow directories") {
     assertEquals(name("t-{tenant}", at("/t", "tenant" -> "acme")), "t-acme")
@@ -70,7 +70,7 @@ class KeyValuesSuite extends FunSuite {
     val values = KeyValues(Map("tenant" -> "a\"b", "n:bucket(4)" -> "3"))
     assertEquals(values.json, """{"n:bucket(4)":"3","tenant":"a\"b"}""")
     assertEquals(read(values.json), values)
-    assertEquals(KeyValues.of((_: String) => None, "f"), KeyValues.none)
+    assertEquals(KeyValues.of(None, "f"), KeyValues.none)
     for (
       text <- Seq(
         "",

@@ -115,24 +115,6 @@ final class NewVersion(
     }
   }
 
-  /**
-   * Makes a version, and publishes it. The parameters are those of [[build]].
-   *
-   * @throws io.pmeparquet.PmeException `PME_SNAPSHOT_CONFLICT` if another process has made the same version
-   */
-  def publish(
-      files: Vector[SealedFile],
-      policy: TablePolicy,
-      partitionColumns: Seq[String],
-      indexes: Seq[IndexEntry],
-      writer: String,
-      summaries: NewVersion.Summaries = NewVersion.NoSummaries,
-      format: DataFormat = DataFormat.Parquet,
-      write: Option[NumberedWrite] = None,
-      erasure: Option[ErasedKeys] = None
-  ): Version =
-    build(files, policy, partitionColumns, indexes, writer, summaries, format, write, erasure).publish()
-
   /** The files in the range of paths of each old part, with that part; before the first part, none. */
   private def ranges(
       files: Vector[SealedFile],

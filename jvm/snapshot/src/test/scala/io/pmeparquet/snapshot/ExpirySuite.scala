@@ -27,7 +27,8 @@ class ExpirySuite extends TableSuite {
     val before = snapshots.newest().map(version => snapshots.files(version))
     val summary = Some(ColumnSummary.Range(None, 0))
     new NewVersion(directoryOf(root), before, new HmacSealer("footer", keys("footer")), kms("footer"), conf)
-      .publish(files.toVector, TablePolicy(Some("footer"), Nil), Nil, indexes, "tests", (_, _) => summary)
+      .build(files.toVector, TablePolicy(Some("footer"), Nil), Nil, indexes, "tests", (_, _) => summary)
+      .publish()
   }
 
   private val files = (1 to 3).map(number => file(s"file-$number.parquet"))

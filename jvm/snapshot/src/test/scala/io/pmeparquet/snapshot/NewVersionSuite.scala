@@ -29,7 +29,8 @@ class NewVersionSuite extends FunSuite {
     val before = previous.map(new TableSnapshot(_, Vector.empty))
     def noKms = throw new AssertionError("a table in plaintext needs no KMS")
     new NewVersion(directory, before, unverified, noKms, conf)
-      .publish(Vector(fileOf("a.parquet")), TablePolicy(None, Nil), Nil, Nil, "test")
+      .build(Vector(fileOf("a.parquet")), TablePolicy(None, Nil), Nil, Nil, "test")
+      .publish()
   }
 
   private def names(directory: SnapshotDirectory) =

@@ -48,7 +48,8 @@ class ObjectStoreSuite extends TableSuite with SampledSuite {
     def sealAfter(previous: Option[TableSnapshot], content: Int): Version = {
       val sealer = new HmacSealer("footer", keys(masterKeys: _*))
       new NewVersion(directory, previous, sealer, kms(masterKeys: _*), conf)
-        .publish(files(content), policy, Nil, Nil, "tests")
+        .build(files(content), policy, Nil, Nil, "tests")
+        .publish()
     }
     private def files(content: Int): Vector[SealedFile] =
       Vector(file("a.parquet", content), file("b.parquet"))

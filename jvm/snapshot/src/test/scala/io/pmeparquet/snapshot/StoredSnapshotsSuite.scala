@@ -67,17 +67,19 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
         erasure: Option[ErasedKeys] = None
     ): Unit = {
       val before = snapshots.newest().map(snapshots.files(_))
-      new NewVersion(directory, before, sealer, kms(masterKeys: _*), conf).publish(
-        files,
-        policy,
-        Seq("day"),
-        indexes.map(_._1),
-        "pme-parquet 1.0.0",
-        (index, file) =>
-          if (file.aadFileUnique.isEmpty) None else indexes.find(_._1.field == index.field).map(_._2),
-        format,
-        erasure = erasure
-      )
+      new NewVersion(directory, before, sealer, kms(masterKeys: _*), conf)
+        .build(
+          files,
+          policy,
+          Seq("day"),
+          indexes.map(_._1),
+          "pme-parquet 1.0.0",
+          (index, file) =>
+            if (file.aadFileUnique.isEmpty) None else indexes.find(_._1.field == index.field).map(_._2),
+          format,
+          erasure = erasure
+        )
+        .publish()
       ()
     }
 

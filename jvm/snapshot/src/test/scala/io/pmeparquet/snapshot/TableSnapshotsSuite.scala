@@ -50,7 +50,8 @@ class TableSnapshotsSuite extends TableSuite with SampledSuite {
       summaries: NewVersion.Summaries = ranges,
       sealer: Sealer = ownSealer
   ): Version = new NewVersion(directoryOf(root), newest(root), sealer, kms(masterKeys: _*), conf)
-    .publish(files.toVector.sorted(SealedFiles.byPath), policy, Seq("day"), indexes, "tests", summaries)
+    .build(files.toVector.sorted(SealedFiles.byPath), policy, Seq("day"), indexes, "tests", summaries)
+    .publish()
 
   private def paths(root: LocalPath, options: (String, String)*): Seq[String] = {
     val snapshots = reader(root, options: _*)
@@ -147,14 +148,16 @@ class TableSnapshotsSuite extends TableSuite with SampledSuite {
     val files = (0 until 12).map { number =>
       file(s"f-$number.orc").copy(length = blocks.length, aadFileUnique = None, blocks = Some(blocks))
     }
-    val made = new NewVersion(directoryOf(root), None, ownSealer, kms(masterKeys: _*), conf).publish(
-      files.toVector.sorted(SealedFiles.byPath),
-      TablePolicy(None, Nil),
-      Nil,
-      Nil,
-      "tests",
-      format = DataFormat.Orc
-    )
+    val made = new NewVersion(directoryOf(root), None, ownSealer, kms(masterKeys: _*), conf)
+      .build(
+        files.toVector.sorted(SealedFiles.byPath),
+        TablePolicy(None, Nil),
+        Nil,
+        Nil,
+        "tests",
+        format = DataFormat.Orc
+      )
+      .publish()
     assertEquals(made.manifest.parts.map(_.files), Seq(5L, 5L, 2L))
   }
 
@@ -200,7 +203,8 @@ class TableSnapshotsSuite extends TableSuite with SampledSuite {
       def erased(sha256: String, keys: String*) = ErasedKeys(keys, "2026-11-30T01:02:03Z", "/c.json", sha256)
       def publish(erasure: Option[ErasedKeys]) =
         new NewVersion(directoryOf(root), newest(root), ownSealer, kms(masterKeys: _*), conf)
-          .publish(Vector(day1), policy, Seq("day"), Nil, "tests", erasure = erasure)
+          .build(Vector(day1), policy, Seq("day"), Nil, "tests", erasure = erasure)
+          .publish()
           .manifest
           .erasures
       publish(None)
@@ -308,7 +312,7 @@ class TableSnapshotsSuite extends TableSuite with SampledSuite {
     val winner = publish(root, Seq(day1, day2))
     val left = namesIn(root)
     val second = new NewVersion(directoryOf(root), before, ownSealer, kms(masterKeys: _*), conf)
-    refused(Conflict, root.toString)(second.publish(Vector(day2), policy, Seq("day"), Nil, "tests"))
+    refused(Conflict, root.toString)(second.build(Vector(day2), policy, Seq("day"), Nil, "tests").publish())
     assertEquals(namesIn(root), left)
     assertEquals(reader(root).chosen(), Some(winner))
     assertEquals(paths(root), Seq(day1.path, day2.path))
@@ -319,7 +323,7 @@ class TableSnapshotsSuite extends TableSuite with SampledSuite {
     val before = newest(root)
     publish(root, Seq(day1))
     val second = new NewVersion(directoryOf(root), before, ownSealer, kms(masterKeys: _*), conf)
-    refused(Conflict)(second.publish(Vector(day1), policy, Seq("day"), Nil, "tests"))
+    refused(Conflict)(second.build(Vector(day1), policy, Seq("day"), Nil, "tests").publish())
     assertEquals(paths(root), Seq(day1.path))
     assertEquals(paths(root, "snapshot" -> "1"), Seq(day1.path))
   }

@@ -124,6 +124,6 @@ private[parquet] object FooterShape {
     val entries =
       Option(footer.getKey_value_metadata).toSeq.flatMap(_.asScala).filter(_.getKey == KeyValues.Entry)
     if (entries.size > 1) throw PmeErrors.fileDamaged(file, s"it has two entries ${KeyValues.Entry}")
-    KeyValues.of((_: String) => entries.headOption.map(entry => String.valueOf(entry.getValue)), file)
+    KeyValues.of(entries.headOption.map(entry => String.valueOf(entry.getValue)), file)
   }
 }

@@ -9,8 +9,8 @@ import org.apache.parquet.format.{ColumnChunk, EncryptionWithColumnKey, FileMeta
 
 import io.pmeparquet.{Condition, KeyRefusal, PmeErrors, PmeException, RecentValues}
 import io.pmeparquet.cipher.{ModuleFrame, ModuleKind}
+import io.pmeparquet.columns.ColumnPolicy
 import io.pmeparquet.columns.ColumnProtection.ColumnKey
-import io.pmeparquet.columns.FilePlace
 import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.parquet.admission.{ColumnCheck, FooterPolicy}
 import io.pmeparquet.parquet.bytes._
@@ -117,8 +117,9 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
           val crypto = FileCrypto.of(scope, version, conf, tail, counters, seal)
           val metadata = FileTail.metadata(crypto.openFooter(footer.segment, counters), file)
           val place = version.inTable.stating(FooterShape.statedBy(metadata, file))
-          scope.settings.columnsAt(place, file).foreach(ColumnCheck.footer(_, file, crypto.masterKeyOfFooter))
-          val named = nameKeys(metadata, version, place, scope.settings)
+          val policy = scope.settings.columnsAt(place, file)
+          policy.foreach(ColumnCheck.footer(_, file, crypto.masterKeyOfFooter))
+          val named = nameKeys(metadata, version, policy, scope.settings)
           val opened = new OpenFile(version, place, metadata, Some(crypto), named, footer.tail, footer.sha256)
           if (FooterPolicy.isUnproven(tail, scope.settings))
             new FooterProof(opened, bytes, counters).require(mayBeDamaged)
@@ -163,11 +164,11 @@ private[parquet] object OpenFiles extends ScopeCache[FileVersion, OpenFile] {
   private def nameKeys(
       footer: FileMetaData,
       version: FileVersion,
-      place: FilePlace,
+      ofPlace: Option[ColumnPolicy],
       settings: ReadSettings
   ): Set[Seq[String]] = {
     val named = for {
-      policy <- settings.columnsAt(place, version.path.toString).toSeq
+      policy <- ofPlace.toSeq
       if settings.directKeys && FileTail
         .rowGroups(footer)
         .exists(_.getColumns.asScala.exists(unnamed(_).isDefined))

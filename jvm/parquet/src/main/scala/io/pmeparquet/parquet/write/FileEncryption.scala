@@ -152,7 +152,8 @@ private[pmeparquet] object FileEncryption {
       entries: String => Option[String] = _ => None
   ): FileEncryptionProperties = {
     val directory = WriteRules.committedDirectory(path, scope.tableDirectory)
-    new FileEncryption(scope, path, directory, conf, KeyValues.of(entries, path.toString)).properties(schema)
+    new FileEncryption(scope, path, directory, conf, KeyValues.of(entries(KeyValues.Entry), path.toString))
+      .properties(schema)
   }
 }
 

@@ -134,11 +134,11 @@ object Verification {
     val opened = done.map(_.opened).fold(Opened())(_ + _)
     val caseSensitive = SparkAccess.sqlConf(session).caseSensitiveAnalysis
     val readable = ReadableColumns.of(chosen.map(_.path).zip(done.map(_.unprotected)), caseSensitive)
-    val sealing = new SealedGuard(resolved).findings(new Path(path), all, chosen)
+    val (sealing, opening) =
+      new SealedGuard(resolved).findings(new Path(path), all, chosen, done.flatMap(_.findings))
     val logged = contents.tables.flatMap(ofLog)
     // If options say how each column must be protected, each file has its own findings for columns that differ.
     val differing = if (scope.settings.columns.isDefined) Nil else readable.findings
-    val opening = new SealedGuard(resolved).explained(new Path(path), chosen, done.flatMap(_.findings))
     val findings = sealing ++ logged ++ differing ++ opening
     val skipped = all.size + checkpoints.size - chosen.size
     val followed = resolved.policies.map(_.forReads).filter(_.bindsKeys).map(_.describe)

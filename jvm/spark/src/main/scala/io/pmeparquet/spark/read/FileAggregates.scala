@@ -14,6 +14,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, Par
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.types._
 
+import io.pmeparquet.columns.ColumnNames
 import io.pmeparquet.parquet.file.SplitReader
 import io.pmeparquet.parquet.scope.ReadScope
 
@@ -75,7 +76,7 @@ private[spark] object FileAggregates {
       result: StructType,
       caseSensitive: Boolean
   ): FileAggregates = {
-    def is(name: String)(other: String) = if (caseSensitive) name == other else name.equalsIgnoreCase(other)
+    def is(name: String)(other: String) = ColumnNames.isSame(name, other, caseSensitive)
     def nameOf(function: AggregateFunc) = function.references().headOption.map(_.fieldNames().head)
     val functions = aggregation.aggregateExpressions().toSeq
     val asked = functions.flatMap(nameOf(_))
@@ -179,7 +180,7 @@ private[read] final class FooterAggregates(
   private def statistics(at: Int): Option[Column] = {
     val name = asked.columns(at).name
     val fields = file.metadata.getSchema.getFields.asScala.filter { field =>
-      if (caseSensitive) field.getName == name else field.getName.equalsIgnoreCase(name)
+      ColumnNames.isSame(field.getName, name, caseSensitive)
     }
     fields.toSeq match {
       case Seq(field) if field.isPrimitive && !field.isRepetition(Type.Repetition.REPEATED) =>

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.pmeparquet.columns.{FilePlace, KeyTemplate}
+import io.pmeparquet.columns.{ColumnNames, FilePlace, KeyTemplate}
 import io.pmeparquet.options.ReadSettings
 import io.pmeparquet.spark.session.ValueTexts
 import io.pmeparquet.PmeErrors
@@ -59,7 +59,7 @@ private[spark] object StatedRows {
   /** @param required the columns that are read from files */
   def of(settings: ReadSettings, required: StructType, partitions: StructType): StatedRows = {
     val caseSensitive = settings.columns.exists(_.caseSensitive)
-    def isSame(one: String, other: String) = if (caseSensitive) one == other else one.equalsIgnoreCase(other)
+    def isSame(one: String, other: String) = ColumnNames.isSame(one, other, caseSensitive)
     val named = settings.columns.toSeq
       .flatMap(_.keyColumns)
       .filterNot(column => partitions.exists(field => isSame(field.name, column)))

@@ -7,6 +7,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.pmeparquet.columns.{ColumnKeys, KeyDraft, KeyTemplate, KeyValues}
+import io.pmeparquet.columns.ColumnNames.isSame
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.session.ValueTexts
@@ -102,9 +103,6 @@ private[spark] object CutColumns {
 
   private[write] def position(columns: StructType, name: String, caseSensitive: Boolean): Int =
     columns.indexWhere(field => isSame(field.name, name, caseSensitive))
-
-  private def isSame(one: String, other: String, caseSensitive: Boolean) =
-    if (caseSensitive) one == other else one.equalsIgnoreCase(other)
 }
 
 /** The number of the bucket of a text, as text; NULL for NULL and for an empty text, which name no key. */

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.util.{CaseInsensitiveMap, DateTimeUtils}
 import org.apache.spark.sql.execution.datasources.{InsertIntoHadoopFsRelationCommand, WriteFiles}
 import org.apache.spark.sql.types.{StringType, StructType}
 
-import io.pmeparquet.columns.FilePlace
+import io.pmeparquet.columns.{ColumnNames, FilePlace}
 import io.pmeparquet.options.FileSettings
 import io.pmeparquet.parquet.write.WriteRules
 import io.pmeparquet.spark.session.SparkAccess
@@ -42,8 +42,7 @@ private[spark] object KeyPlaces {
       directory: String
   )(nameOf: A => String): (Seq[A], CutColumns) = {
     val place = FilePlace.of(directory)
-    def isSame(one: String, other: String) =
-      if (settings.caseSensitive) one == other else one.equalsIgnoreCase(other)
+    def isSame(one: String, other: String) = ColumnNames.isSame(one, other, settings.caseSensitive)
     val open = settings.keyColumns.filter(place.value(_, settings.caseSensitive).isEmpty)
     val (named, others) = open.partition(column => partitions.exists(one => isSame(column, nameOf(one))))
     settings.keyColumns.diff(open).find(column => data.exists(field => isSame(column, field.name))).foreach {
@@ -97,8 +96,7 @@ private[spark] object KeyPlaces {
       .zip(write.query.output)
       .collectFirst {
         case (written, column)
-            if !partitions(column.exprId) && (if (caseSensitive) written == name
-                                              else written.equalsIgnoreCase(name)) =>
+            if !partitions(column.exprId) && ColumnNames.isSame(written, name, caseSensitive) =>
           column
       }
       .get

@@ -4,12 +4,13 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.{Audience, PmeErrors}
 import io.pmeparquet.keys.{KeyPurpose, Kms}
 import io.pmeparquet.options.PmeOptions
+import io.pmeparquet.snapshot.Version
 import io.pmeparquet.spark.admin.seal.{SealedGuard, SealingJob}
 import io.pmeparquet.spark.options.{ResolvedOptions, SnapshotResolver}
 import io.pmeparquet.spark.snapshot.TableDirectories
-import io.pmeparquet.PmeErrors
 
 /**
  * The sealed tables of an erasure. Their next versions list the same files, and state which keys were destroyed: whoever reads
@@ -28,6 +29,7 @@ private[erase] final class ErasureSeals(
     conf: Configuration
 ) {
   private val resolved = ResolvedOptions.ofOperation(session, options, KeyPurpose.Seal)
+  private lazy val snapshots = new SnapshotResolver(resolved)
 
   /**
    * Looks at all of them before anything is destroyed.
@@ -61,21 +63,60 @@ private[erase] final class ErasureSeals(
         "Name it in also, or erase it by itself."
       )
     val ids = idsIn(looked)
-    val job = new SealingJob(resolved, table.toString)
+    val stated = snapshots.ownSnapshots(snapshots.directory(table)).stated()
     // Two ids can be one key.
-    job.requireOthersKeys(id => ids.contains(id) || isAsked(id), own.flatMap(_.columns).toSet)
+    requireOthersKeys(table, stated, id => ids.contains(id) || isAsked(id), own.flatMap(_.columns).toSet)
     if (own.isEmpty) None
-    else if (resolved.values.text(PmeOptions.SigningKey).isDefined && !job.isSigned)
+    else if (resolved.values.text(PmeOptions.SigningKey).isDefined && !stated.lastOption.forall(_.isSigned))
       throw PmeErrors.erasureRefused(
         request.table.toString,
         s"the snapshots of $table have an HMAC, and no signature that the signing key could continue",
         "Erase without a signing key. The certificate then has no signature either."
       )
     else {
+      val job = new SealingJob(resolved, table.toString)
       job.prepareErasure(if (isDry) None else Some(markOf(table)), ids, certificate)
       Some(job)
     }
   }
+
+  /**
+   * Requires that no version of a table that an erasure looks at is under its keys, or keeps values that it is to erase.
+   * Nothing that manifests state is verified for this.
+   *
+   * @param stated all versions of the table
+   * @param isErased whether these are keys, as snapshots name them
+   * @param columns that nobody can read afterwards
+   */
+  private def requireOthersKeys(
+      table: Path,
+      stated: Seq[Version],
+      isErased: String => Boolean,
+      columns: Set[String]
+  ): Unit =
+    stated.foreach { version =>
+      def refused(why: String, remedy: String) = PmeErrors.erasureRefused(
+        table.toString,
+        s"version ${version.number} of its snapshots $why",
+        remedy
+      )
+      val ofSeal = if (version.isSigned) Nil else version.key +: version.seal.former.toSeq.map(_.key)
+      val all = (version.manifest.policy.sharedKey.toSeq ++ ofSeal).distinct
+      all.find(isErased).foreach { key =>
+        throw refused(
+          s"is itself under key '$key', and nobody could read the table any more",
+          "Remove the snapshots, if nobody needs the table."
+        )
+      }
+      version.manifest.indexes
+        .find(index => index.key.exists(isErased) || columns(index.column.mkString(".")))
+        .foreach { index =>
+          throw refused(
+            s"has an index ${index.label}, which keeps values",
+            s"Drop the index (${Audience.current.dropIndex}), and then the versions with it (${Audience.current.expireSnapshots})."
+          )
+        }
+    }
 
   private def isAsked(id: String): Boolean = {
     keys.meet(Seq(id))
@@ -98,7 +139,6 @@ private[erase] final class ErasureSeals(
 
   /** The newest version of each sealed table of the erasure; others may go on. */
   def versions(looked: Seq[LookedFile]): Map[Path, Option[Long]] = {
-    val snapshots = new SnapshotResolver(resolved)
     val own = sealedTables(looked).filter(table => request.tables(table.toString))
     own.map(table => table -> snapshots.directory(table).versions.lastOption).toMap
   }

@@ -7,6 +7,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.types.StructType
 
+import io.pmeparquet.columns.ColumnNames
 import io.pmeparquet.orc.blocks.VerifiedFile
 import io.pmeparquet.orc.keys.{OrcKeyName, OrcScope}
 import io.pmeparquet.orc.tail.{OpenedOrc, OrcTail, OrcType}
@@ -137,13 +138,15 @@ private[migration] object OrcFileCheck {
   }
 
   private def refusePartitions(tail: OrcTail, partitions: Seq[String], caseSensitive: Boolean): Unit =
-    tail.types.head.fieldNames.find(name => partitions.exists(same(_, name, caseSensitive))).foreach { name =>
-      throw refused(
-        tail,
-        s"it has column '$name', which is a partition column as well",
-        "Write the table again without it in the files."
-      )
-    }
+    tail.types.head.fieldNames
+      .find(name => partitions.exists(ColumnNames.isSame(_, name, caseSensitive)))
+      .foreach { name =>
+        throw refused(
+          tail,
+          s"it has column '$name', which is a partition column as well",
+          "Write the table again without it in the files."
+        )
+      }
 
   private def checkType(tail: OrcTail, column: OrcType, caseSensitive: Boolean): Unit = {
     val name = column.leaf.display
@@ -173,9 +176,6 @@ private[migration] object OrcFileCheck {
         )
       }
   }
-
-  private def same(one: String, other: String, caseSensitive: Boolean) =
-    if (caseSensitive) one == other else one.equalsIgnoreCase(other)
 
   private def refused(tail: OrcTail, why: String, remedy: String) =
     PmeErrors.notMigrated(tail.file, why, remedy)

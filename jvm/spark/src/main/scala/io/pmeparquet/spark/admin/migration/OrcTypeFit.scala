@@ -5,6 +5,7 @@ import java.util.Locale
 import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, ParseException}
 import org.apache.spark.sql.types._
 
+import io.pmeparquet.columns.ColumnNames
 import io.pmeparquet.orc.tail.OrcType
 
 /**
@@ -32,7 +33,7 @@ private[migration] final class OrcTypeFit(table: StructType, caseSensitive: Bool
   private def lacking(name: String): Option[(String, String)] = Some(name -> "does not exist in the table")
 
   private def fieldOf(struct: StructType, name: String): Option[StructField] =
-    struct.fields.find(field => if (caseSensitive) field.name == name else field.name.equalsIgnoreCase(name))
+    struct.fields.find(field => ColumnNames.isSame(field.name, name, caseSensitive))
 
   private def within(
       types: IndexedSeq[OrcType],

@@ -285,7 +285,7 @@ private final class RecoveryRun(
   private def notSealed(files: Seq[ListedFile]): Seq[LostPart] = {
     val own = s"/${SnapshotDirectory.Name}/"
     // A damaged index or list of a snapshot is none of the table's files.
-    new SealedGuard(reading).findings(from, files, Nil).filterNot(_.file.contains(own)).map { one =>
+    new SealedGuard(reading).findings(from, files, Nil, Nil)._1.filterNot(_.file.contains(own)).map { one =>
       if (one.file == from.toString) throw PmeException.named(one.condition, one.message).get
       LostPart(one.file, None, one.condition, one.message)
     }

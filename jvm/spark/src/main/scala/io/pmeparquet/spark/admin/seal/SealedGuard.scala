@@ -1,6 +1,6 @@
 package io.pmeparquet.spark.admin.seal
 
-import java.io.IOException
+import java.io.{FileNotFoundException, IOException}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -32,28 +32,36 @@ private[admin] final class SealedGuard(options: ResolvedOptions) {
    * @param path the table, a partition or a file
    * @param all the files below the path
    * @param chosen those whose bytes to compare
+   * @param opened findings for these files, each of them opened
+   * @return with `opened`, as snapshots explain it
    */
-  def findings(path: Path, all: Seq[ListedFile], chosen: Seq[ListedFile]): Seq[Finding] = {
+  def findings(
+      path: Path,
+      all: Seq[ListedFile],
+      chosen: Seq[ListedFile],
+      opened: Seq[Finding]
+  ): (Seq[Finding], Seq[Finding]) = {
     val named = TableFiles.qualified(path.toString, conf)
     tables(named) match {
-      case Left(failed) => Seq(finding(named.toString, failed))
+      case Left(failed) => Seq(finding(named.toString, failed)) -> opened
       case Right(tables) =>
         val differing = tables.flatMap(different(_, named, all, chosen))
-        differing.map { case (file, failed) => finding(file, failed) } ++ tables.flatMap(ownFiles) ++
-          tables.flatMap(certificates)
+        val ofSnapshots = differing.map { case (file, failed) => finding(file, failed) } ++
+          tables.flatMap(ownFiles) ++ tables.flatMap(certificates)
+        ofSnapshots -> explained(tables, chosen, opened)
     }
   }
 
   /**
    * Findings, which say of files under destroyed keys that a snapshot states this: only a seal can excuse what nobody can
    * open. And findings for files that open in spite of what it states.
-   *
-   * @param chosen the files that were opened
    */
-  def explained(path: Path, chosen: Seq[ListedFile], found: Seq[Finding]): Seq[Finding] = {
-    val sealedTables = tables(TableFiles.qualified(path.toString, conf))
-      .getOrElse(Nil)
-      .filter(_.snapshot.version.manifest.erasures.nonEmpty)
+  private def explained(
+      tables: Seq[SealedTable],
+      chosen: Seq[ListedFile],
+      found: Seq[Finding]
+  ): Seq[Finding] = {
+    val sealedTables = tables.filter(_.snapshot.version.manifest.erasures.nonEmpty)
     if (sealedTables.isEmpty) found
     else {
       found.map { one =>
@@ -100,21 +108,23 @@ private[admin] final class SealedGuard(options: ResolvedOptions) {
       .flatMap { one =>
         val path =
           new Path(new Path(table.directory, ErasureNotes.Directory), one.certificate.stripPrefix(place))
-        val sha256 =
-          try Some(Sha256.hex(FileFacts.wholeFile(path, conf)))
-          catch { case _: IOException => None }
-        if (sha256.contains(one.sha256)) None
-        else
-          Some(
-            finding(
+        val differing =
+          try {
+            val sha256 = Sha256.hex(FileFacts.wholeFile(path, conf))
+            if (sha256 == one.sha256) None else Some("this is another one")
+          } catch {
+            case _: FileNotFoundException => Some("this is missing")
+            case failed: IOException => Some(s"this cannot be read (${failed.getClass.getSimpleName})")
+          }
+        differing.map { why =>
+          finding(
+            path.toString,
+            PmeErrors.snapshotMismatch(
               path.toString,
-              PmeErrors.snapshotMismatch(
-                path.toString,
-                s"version ${manifest.version} states a certificate of an erasure, and this is " +
-                  (if (sha256.isEmpty) "missing" else "another one")
-              )
+              s"version ${manifest.version} states a certificate of an erasure, and $why"
             )
           )
+        }
       }
   }
 

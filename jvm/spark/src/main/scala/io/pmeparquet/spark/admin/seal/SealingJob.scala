@@ -459,38 +459,13 @@ private[spark] final class SealingJob(
     requireRotatable()
     base.files.foreach { before =>
       val policy = before.version.manifest.policy
-      requireNoErased(before, target)
-      VersionPolicy.requireNames(table.toString, before, target)
+      VersionPolicy.requireRotatable(table.toString, before, target)
       mayHave = Some { (path, key) =>
         policy.footerAt(TablePolicy.placeOf(path)).exists(old => old == key || target(old).contains(key))
       }
     }
     prepareRewriting(RewrittenFiles.rotated)
     ()
-  }
-
-  /**
-   * Requires that a rotation to other names needs no key that is gone: erased files would keep the old names, and a version states
-   * one name for all.
-   */
-  private def requireNoErased(before: TableSnapshot, target: String => Option[String]): Unit = {
-    val manifest = before.version.manifest
-    def renamed(key: String) = target(key).filter(_ != key)
-    WriteKeys.requireNotErased(table.toString, before.version, manifest.policy.keys.flatMap(renamed(_)))
-    val gone = manifest.erasures.flatMap(_.keys).find(renamed(_).isDefined)
-    val closed =
-      if (manifest.policy.keys.exists(renamed(_).isDefined))
-        before.files.find(file => before.isErased(file.path)).map(_.path)
-      else None
-    gone.map(key => s"key '$key' was destroyed").orElse(closed.map(file => s"nobody can open $file")).foreach {
-      why =>
-        throw PmeErrors.unsupported(
-          table.toString,
-          "a rotation to other master keys after an erasure",
-          why,
-          "Leave destroyed keys out of it, and delete erased files and seal the table first."
-        )
-    }
   }
 
   /** Whether a file that a rotation could not change stays as it is, since its key was destroyed. */
@@ -527,41 +502,6 @@ private[spark] final class SealingJob(
     snapshots.requireSigner(base.version, base.version.fold(writes)(_.manifest.format), policy)
     compare(rule)
   }
-
-  /**
-   * Requires that no version of a table that an erasure looks at is under its keys, or keeps values that it is to erase.
-   * Nothing that manifests state is verified for this.
-   *
-   * @param isErased whether these are keys, as snapshots name them
-   * @param columns that nobody can read afterwards
-   */
-  def requireOthersKeys(isErased: String => Boolean, columns: Set[String]): Unit =
-    reader.stated().foreach { version =>
-      def refused(why: String, remedy: String) = PmeErrors.erasureRefused(
-        table.toString,
-        s"version ${version.number} of its snapshots $why",
-        remedy
-      )
-      val ofSeal = if (version.isSigned) Nil else version.key +: version.seal.former.toSeq.map(_.key)
-      val all = (version.manifest.policy.sharedKey.toSeq ++ ofSeal).distinct
-      all.find(isErased).foreach { key =>
-        throw refused(
-          s"is itself under key '$key', and nobody could read the table any more",
-          "Remove the snapshots, if nobody needs the table."
-        )
-      }
-      version.manifest.indexes
-        .find(index => index.key.exists(isErased) || columns(index.column.mkString(".")))
-        .foreach { index =>
-          throw refused(
-            s"has an index ${index.label}, which keeps values",
-            s"Drop the index (${Audience.current.dropIndex}), and then the versions with it (${Audience.current.expireSnapshots})."
-          )
-        }
-    }
-
-  /** Whether the newest version says that it is signed. Nothing is verified for this. */
-  def isSigned: Boolean = reader.stated().lastOption.forall(_.isSigned)
 
   /** The keys whose destruction the next version will state: nobody opens files under them. */
   private var erasing: Option[ErasedKeys] = None
@@ -733,7 +673,7 @@ private[spark] final class SealingJob(
         case (file, one) if !kept(relative(file)) =>
           one.footerKey.toSet ++ one.columns.collect { case (_, ColumnProtection.ColumnKey(key)) => key }
       }
-      WriteKeys.requireNotErased(table.toString, before, kinds.distinct.flatten.toSet)
+      VersionPolicy.requireNotErased(table.toString, before, kinds.distinct.flatten.toSet)
     }
 
   private final class NextVersion(

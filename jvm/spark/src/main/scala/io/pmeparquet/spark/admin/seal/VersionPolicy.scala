@@ -4,8 +4,8 @@ import io.pmeparquet.{Audience, PmeErrors, PmeException}
 import io.pmeparquet.columns.{ColumnProtection, FilePlace, KeyNames, KeyTemplate}
 import io.pmeparquet.parquet.inspect.FileFacts
 import io.pmeparquet.parquet.storage.ListedFile
+import io.pmeparquet.snapshot.{TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.TablePolicy
-import io.pmeparquet.snapshot.TableSnapshot
 
 /**
  * What a new version states of keys: one name for each column, which all files have, or a template that names the key of each
@@ -158,11 +158,60 @@ private[admin] object VersionPolicy {
   }
 
   /**
-   * Requires that templates of the version before, which the next one has as well, name the keys after a rotation.
+   * Requires that the next version could state the keys of all files after a rotation.
    *
    * @param target the new master key for each old one
    */
-  def requireNames(table: String, before: TableSnapshot, target: String => Option[String]): Unit = {
+  def requireRotatable(table: String, before: TableSnapshot, target: String => Option[String]): Unit = {
+    requireNoErased(table, before, target)
+    requireNames(table, before, target)
+  }
+
+  /**
+   * Requires that a rotation to other names needs no key that is gone: erased files would keep the old names, and a version states
+   * one name for all.
+   */
+  private def requireNoErased(
+      table: String,
+      before: TableSnapshot,
+      target: String => Option[String]
+  ): Unit = {
+    val manifest = before.version.manifest
+    def renamed(key: String) = target(key).filter(_ != key)
+    requireNotErased(table, before.version, manifest.policy.keys.flatMap(renamed(_)))
+    val gone = manifest.erasures.flatMap(_.keys).find(renamed(_).isDefined)
+    val closed =
+      if (manifest.policy.keys.exists(renamed(_).isDefined))
+        before.files.find(file => before.isErased(file.path)).map(_.path)
+      else None
+    gone.map(key => s"key '$key' was destroyed").orElse(closed.map(file => s"nobody can open $file")).foreach {
+      why =>
+        throw PmeErrors.unsupported(
+          table,
+          "a rotation to other master keys after an erasure",
+          why,
+          "Leave destroyed keys out of it, and delete erased files and seal the table first."
+        )
+    }
+  }
+
+  /**
+   * What a snapshot states of a destroyed key depends on its name, so no new file may have a key of that name.
+   *
+   * @throws io.pmeparquet.PmeException if a version states that one of these keys was destroyed
+   */
+  def requireNotErased(table: String, before: Version, names: Set[String]): Unit =
+    for (erased <- before.manifest.erasures; name <- erased.keys.find(names))
+      throw PmeErrors.unsupported(
+        table,
+        s"new files under key '$name'",
+        s"version ${before.number} of its snapshots states that the key of this name was destroyed by an erasure " +
+          s"(${erased.certificate})",
+        "Give these rows a key of another name, so that nobody takes it for the old one."
+      )
+
+  /** Requires that templates of the version before, which the next one has as well, name the keys after a rotation. */
+  private def requireNames(table: String, before: TableSnapshot, target: String => Option[String]): Unit = {
     val policy = before.version.manifest.policy
     if (policy.byPartition) {
       def renamed(key: String) = if (policy.isTemplate(key)) key else target(key).getOrElse(key)

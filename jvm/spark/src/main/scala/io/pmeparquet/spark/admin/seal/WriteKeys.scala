@@ -4,8 +4,8 @@ import java.util.Locale
 
 import io.pmeparquet.columns.{ColumnProtection, FilePlace, KeyNames, KeyPlan, LeafColumn}
 import io.pmeparquet.options.FileSettings
-import io.pmeparquet.snapshot.{TableSnapshot, Version}
 import io.pmeparquet.snapshot.manifest.TablePolicy
+import io.pmeparquet.snapshot.TableSnapshot
 import io.pmeparquet.spark.snapshot.WriteSeal
 import io.pmeparquet.PmeErrors
 
@@ -25,7 +25,7 @@ private[spark] final case class WriteKeys(policy: TablePolicy, names: Set[String
    * @throws io.pmeparquet.PmeException if the next version could not state these keys, or one of them was erased
    */
   def requireFit(table: String, before: Option[TableSnapshot], stays: Boolean): Unit = {
-    before.foreach(one => WriteKeys.requireNotErased(table, one.version, names))
+    before.foreach(one => VersionPolicy.requireNotErased(table, one.version, names))
     requirePartitions(table)
     val old = before.filter(_ => stays).map(_.version.manifest.policy)
     old.foreach(requireSame(table, _))
@@ -105,19 +105,4 @@ private[spark] object WriteKeys {
     places
       .fold(files.masterKeys)(_.flatMap(place => files.at(place, place.partition).masterKeys))
       .toSet
-
-  /**
-   * What a snapshot states of a destroyed key depends on its name, so no new file may have a key of that name.
-   *
-   * @throws io.pmeparquet.PmeException if a version states that one of these keys was destroyed
-   */
-  def requireNotErased(table: String, before: Version, names: Set[String]): Unit =
-    for (erased <- before.manifest.erasures; name <- erased.keys.find(names))
-      throw PmeErrors.unsupported(
-        table,
-        s"new files under key '$name'",
-        s"version ${before.number} of its snapshots states that the key of this name was destroyed by an erasure " +
-          s"(${erased.certificate})",
-        "Give these rows a key of another name, so that nobody takes it for the old one."
-      )
 }
