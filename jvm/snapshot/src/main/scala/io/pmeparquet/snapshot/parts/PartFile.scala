@@ -2,17 +2,16 @@ package io.pmeparquet.snapshot.parts
 
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, IOException}
 
-import scala.collection.mutable
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.crypto.{FileDecryptionProperties, FileEncryptionProperties}
+import org.apache.parquet.example.data.simple.convert.GroupRecordConverter
 import org.apache.parquet.example.data.simple.SimpleGroupFactory
 import org.apache.parquet.example.data.Group
-import org.apache.parquet.hadoop.api.ReadSupport
-import org.apache.parquet.hadoop.example.{ExampleParquetWriter, GroupReadSupport}
+import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.hadoop.metadata.CompressionCodecName
-import org.apache.parquet.hadoop.ParquetReader
+import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.io.{
+  ColumnIOFactory,
   DelegatingSeekableInputStream,
   InputFile,
   OutputFile,
@@ -21,6 +20,7 @@ import org.apache.parquet.io.{
 }
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.{MessageType, MessageTypeParser}
+import org.apache.parquet.HadoopReadOptions
 
 import io.pmeparquet.{BlockDigests, PmeErrors, PmeException}
 import io.pmeparquet.snapshot.manifest.DataFormat
@@ -187,13 +187,26 @@ private[parts] object ListFile {
       where: String
   )(row: Group => A): Vector[A] =
     try {
-      val builder: ParquetReader.Builder[Group] = new GroupReader(new MemoryInput(bytes))
-      builder.withDecryption(decryption.orNull).set(ReadSupport.PARQUET_READ_SCHEMA, schema.toString)
-      val reader = builder.build()
-      val rows = mutable.ArrayBuffer.empty[A]
-      try Iterator.continually(reader.read()).takeWhile(_ != null).foreach(rows += row(_))
-      finally reader.close()
-      rows.toVector
+      val options = HadoopReadOptions
+        // Not Hadoop's configuration, which may name a crypto factory of its own, and is slow to load.
+        .builder(new Configuration(false))
+        .withDecryption(decryption.orNull)
+        .build()
+      val reader = ParquetFileReader.open(new MemoryInput(bytes), options)
+      try {
+        val ofFile = reader.getFileMetaData.getSchema
+        ofFile.checkContains(schema)
+        reader.setRequestedSchema(schema)
+        val columns = new ColumnIOFactory(reader.getFileMetaData.getCreatedBy).getColumnIO(schema, ofFile)
+        Iterator
+          .continually(reader.readNextRowGroup())
+          .takeWhile(_ != null)
+          .flatMap { pages =>
+            val records = columns.getRecordReader(pages, new GroupRecordConverter(schema))
+            Iterator.range(0, Math.toIntExact(pages.getRowCount)).map(_ => row(records.read()))
+          }
+          .toVector
+      } finally reader.close()
     } catch {
       case failed @ (_: IOException | _: RuntimeException) =>
         throw PmeException.find(failed).getOrElse {
@@ -203,10 +216,6 @@ private[parts] object ListFile {
 
   def bytes(group: Group, name: String): Option[Array[Byte]] =
     if (group.getFieldRepetitionCount(name) == 0) None else Some(group.getBinary(name, 0).getBytes)
-
-  private final class GroupReader(file: MemoryInput) extends ParquetReader.Builder[Group](file) {
-    override protected def getReadSupport: ReadSupport[Group] = new GroupReadSupport
-  }
 }
 
 /** A Parquet file that is written in memory, so that its digest is known before it has a place. */
