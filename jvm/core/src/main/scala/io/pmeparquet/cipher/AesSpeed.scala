@@ -2,8 +2,6 @@ package io.pmeparquet.cipher
 
 import java.lang.management.ManagementFactory
 
-import com.sun.management.HotSpotDiagnosticMXBean
-
 import io.pmeparquet.AesKey
 
 /**
@@ -18,10 +16,11 @@ object AesSpeed {
   /** Common sizes of pages. */
   val ModuleSizes: Seq[Int] = Seq(1024 * 1024, 64 * 1024)
 
-  /** Measures for at most about 1.5 seconds, including the time of the compiler. */
+  /** Measures for at most about 1.5 seconds, including the time of the compiler, if the JVM has the optimizing one. */
   def measure(provider: CryptoProvider): Seq[AesSpeed] = {
-    WarmUp.run(provider, WarmUpNanos)
-    val patience = System.nanoTime() + PatienceNanos
+    val isCompiled = AesHardware.hasCompiler
+    if (isCompiled) WarmUp.run(provider, WarmUpNanos)
+    val patience = System.nanoTime() + (if (isCompiled) PatienceNanos else 0)
     // The JVM discards code compiled for short modules when it meets a long one, so long ones come first.
     for (bits <- Seq(128, 256); size <- ModuleSizes)
       yield AesSpeed(bits, size, best(provider, bits, size, patience))
@@ -65,20 +64,4 @@ object AesSpeed {
   private val PatienceNanos = 1000L * 1000 * 1000
   private val SizeNanos = 60L * 1000 * 1000
   private val RoundNanos = 10L * 1000 * 1000
-}
-
-/** Whether the JVM's own provider uses the AES instructions of the processor, if the JVM reports it. */
-object AesHardware {
-
-  /** HotSpot's switches, and whether they are on; none if the JVM does not report it. */
-  def flags: Seq[(String, Option[Boolean])] = Names.map(name => name -> flag(name))
-
-  private val Names = Seq("UseAES", "UseAESIntrinsics", "UseAESCTRIntrinsics")
-
-  // Other JVMs have no such bean, and HotSpot hides diagnostic switches.
-  private def flag(name: String): Option[Boolean] =
-    try
-      Option(ManagementFactory.getPlatformMXBean(classOf[HotSpotDiagnosticMXBean]))
-        .map(_.getVMOption(name).getValue.toBoolean)
-    catch { case _: IllegalArgumentException | _: LinkageError => None }
 }

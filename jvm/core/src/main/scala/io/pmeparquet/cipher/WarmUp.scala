@@ -28,7 +28,7 @@ private[cipher] object WarmUp {
 
   private def attempt(provider: CipherSource): Unit =
     try {
-      run(provider, MaxCpuNanos)
+      if (AesHardware.hasCompiler) run(provider, MaxCpuNanos)
       ()
     } catch {
       // Nothing waits for this, and a read that fails in the same way reports it. Spark ends an executor when a thread does

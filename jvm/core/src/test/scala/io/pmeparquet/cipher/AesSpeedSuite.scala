@@ -13,4 +13,12 @@ class AesSpeedSuite extends munit.FunSuite {
     assume(System.getProperty("java.vm.name").contains("OpenJDK"), "this is another JVM")
     assert(flags("UseAES").isDefined)
   }
+
+  test("nothing waits for a compiler that these tests run without") {
+    assume(
+      System.getProperty("java.vm.info").contains("emulated-client"),
+      "this JVM has the optimizing compiler"
+    )
+    assert(!AesHardware.hasCompiler)
+  }
 }
