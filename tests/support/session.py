@@ -6,17 +6,19 @@ import os
 import re
 import tempfile
 from base64 import b64encode
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyspark
+from py4j.java_gateway import JavaPackage, JVMView
 from pyspark.sql import SparkSession
 
 import pme_parquet as pme
 from tests.support import archive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = "0.1.0"
@@ -122,19 +124,46 @@ def kms_settings(kms: pme.Keystore) -> dict[str, str]:
 
 def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSession.Builder:
     """Return a builder with our jar beside the testkit's."""
+    remember_packages()
     made = SparkSession.builder.master(master).appName("pme-parquet tests")
     for name, value in settings.items():
         made = made.config(name, value)
     return pme.configure(made)
 
 
+_PACKAGES: set[str] = set()
+
+
+@cache
+def remember_packages() -> None:
+    """Ask the JVM once whether a part of a class's name is a class: it looks for it in each of three hundred jars."""
+    for kind in (JVMView, JavaPackage):
+        kind.__getattr__ = _remembering(kind.__getattr__)
+
+
+def _remembering(ask: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+    def attribute(self: Any, name: str) -> Any:
+        full = f"{self._fqn}.{name}" if isinstance(self, JavaPackage) else name
+        if full in _PACKAGES:
+            view = self._jvm_id if isinstance(self, JavaPackage) else self._id
+            return JavaPackage(full, self._gateway_client, jvm_id=view)
+        found = ask(self, name)
+        if isinstance(found, JavaPackage) and name.islower():
+            _PACKAGES.add(full)
+        return found
+
+    return attribute
+
+
 def without_processes(session: SparkSession) -> None:
-    """Let the JVM set permissions of files itself, and leave out defaults of Hadoop that no test reads.
+    """Let the JVM set permissions of files itself, and leave out what no test reads.
 
     Hadoop would start a process for each permission, ten for a test.
     """
     jvm: Any = session._jvm
     jsc: Any = session.sparkContext._jsc
+    jsession: Any = session._jsparkSession
+    jsc.sc().removeSparkListener(jsession.sharedState().statusStore().listener().get())
     jvm.io.pmeparquet.testkit.BriefConfiguration.shorten(jsc.hadoopConfiguration())
     jsc.hadoopConfiguration().set("fs.AbstractFileSystem.file.impl", "io.pmeparquet.testkit.QuickLocalFs")
     hadoop = jvm.org.apache.hadoop
