@@ -32,7 +32,7 @@ Global / concurrentRestrictions := Seq(
 
 // To look at the form of all sources takes 40 seconds of processor time: `make test` looks at those that one of the last
 // commits, or nobody yet, has changed, and `make test-all` at all.
-val recent = "HEAD~30"
+val recent = "HEAD~15"
 ThisBuild / scalafmtFilter := {
   def isThere =
     scala.util.Try(scala.sys.process.Process(Seq("git", "rev-parse", "-q", "--verify", recent)).!!).isSuccess

@@ -189,7 +189,7 @@ def main(work: Path) -> None:
             job.others()
             if places.secrets.exists():
                 secret_job.run(spark, places.secrets)
-            if sys.platform == "linux":
+            if needs.ALL and sys.platform == "linux":
                 # At the end: nothing but time may remove the keys.
                 search = HeapSearch(spark, places)
                 search.use_keys()

@@ -17,6 +17,7 @@ from tests.kms.aws_server import AwsServer
 from tests.kms.real_vault import RealVault, is_given
 from tests.kms.transit_key import TransitKey
 from tests.kms.transit_server import TransitServer
+from tests.support import needs
 from tests.support.expect import save
 from tests.support.kms import cluster_places, counting
 from tests.support.kms.certificates import Authority
@@ -89,7 +90,8 @@ def two_executors(
     """Return the job that has run on executors in processes of their own, whose network is not encrypted."""
     assert aws_keys
     work = tmp_path_factory.mktemp("cluster")
-    secret_job.prepare(cluster_places.Places(work).secrets, job_vault, moto)
+    if needs.ALL:
+        secret_job.prepare(cluster_places.Places(work).secrets, job_vault, moto)
     return cluster_places.run(work, 2, 1024, secret_job.VARIABLES)
 
 

@@ -16,7 +16,7 @@ from tests.support.kms.cluster_places import STATIC
 if TYPE_CHECKING:
     from tests.support.kms.cluster_places import Cluster, Heaps
 
-pytestmark = [pytest.mark.slow, needs.linux, pytest.mark.oldest]
+pytestmark = [pytest.mark.slow, needs.linux, pytest.mark.oldest, pytest.mark.nightly]
 
 # A key-encryption key for each master key, and a data key for each column and each footer.
 KEKS = 1 + COLUMNS

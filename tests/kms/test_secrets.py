@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from tests.support.kms.cluster_places import Cluster
     from tests.support.kms.moto_server import Moto
 
-pytestmark = [pytest.mark.slow, pytest.mark.oldest]
+# Half a minute on two processors: in `make test`, `test_cluster` and `tests/leaks` look for secrets and keys.
+pytestmark = [pytest.mark.slow, pytest.mark.oldest, pytest.mark.nightly]
 
 
 @dataclass(frozen=True)
