@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ import pme_parquet as pme
 import pme_parquet.delta
 from tests.delta.delta_tables import FACTORY, FACTORY_NAME, FILES, clear_logs
 from tests.support.kms.cluster_places import Places
-from tests.support.kms.counting import KMS, ROWS_PER_FILE, Called, Log, frame, jar
+from tests.support.kms.counting import KMS, ROWS_PER_FILE, Called, CalledSteps, Log, frame, jar
 from tests.support.processes import print_result
 from tests.support.session import EXTENSION, builder, session_settings
 
@@ -60,14 +59,6 @@ def session(places: Places, master: str, caller: str) -> SparkSession:
     started = builder(common | settings | cluster, master).getOrCreate()
     started.sparkContext.setLogLevel("OFF")
     return started
-
-
-@dataclass(frozen=True)
-class Result:
-    """What each step returned and called, and how many files the table has at the end."""
-
-    steps: dict[str, Called]
-    files: int
 
 
 class Steps:
@@ -125,7 +116,7 @@ def main() -> None:
     if sys.argv[5:] != ["short"]:
         more(steps, table, count)
     spark.stop()
-    print_result(Result(steps.seen, len(list((places.data / "table").glob("*.parquet")))))
+    print_result(CalledSteps(steps.seen, len(list((places.data / "table").glob("*.parquet")))))
 
 
 def more(steps: Steps, table: str, count: str) -> None:

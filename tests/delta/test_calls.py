@@ -9,7 +9,7 @@ import pytest
 
 from tests.delta import calls_job
 from tests.support import needs
-from tests.support.kms.counting import ROWS_PER_FILE
+from tests.support.kms.counting import ROWS_PER_FILE, CalledSteps
 from tests.support.processes import result_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ NAMES = ["footer", *(f"k{at}" for at in range(calls_job.COLUMNS))]
 def ran(work: Path, master: str, caller: str) -> dict[str, Called]:
     short = [] if needs.ALL else ["short"]
     arguments = [str(work), master, str(FILES), caller, *short]
-    found = result_of(calls_job, calls_job.Result, *arguments, patience=900)
+    found = result_of(calls_job, CalledSteps, *arguments, patience=900)
     done = found.steps
     many = range(FILES * ROWS_PER_FILE)
     expected = [str(len(many)), str(len(many)), max(f"c1-{at}" for at in many), max(f"c2-{at}" for at in many)]

@@ -22,15 +22,9 @@ RUNS = {
 }
 PARTS = [part for part in delta_job.PARTS if RUNS.get(part, True)]
 REDACTED = "redacted_by_pme_parquet()"
-STATISTICS = {
-    "created",
-    "named",
-    "insert",
-    "save",
-    "session",
-    "unset",
-    "default",
-} | ({"select", "optimize", "stream", "table"} if needs.ALL else set())
+STATISTICS = {"created", "named", "insert", "save", "session", "unset", "default"} | (
+    {"select", "optimize", "stream", "table"} if needs.ALL else set()
+)
 CHECKS = ["created", "cloned", "before keys", "saved", *(("selected", "saved as a table") if needs.ALL else ())]
 
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pme_parquet as pme
+from tests.support.canary import kinds
 from tests.support.commands import run
 from tests.support.expect import refused
 from tests.support.interop import arrow_files
@@ -60,13 +61,6 @@ def table(tmp_path: Path) -> Path:
     put(tmp_path, f"{DIRECTORY}/.a.parquet.crc", b"crc\x00" + bytes(4))
     encrypted(tmp_path / DIRECTORY / "a.parquet", uniform=True)
     return tmp_path
-
-
-def kinds(found: pme.hudi.HudiCheck) -> list[tuple[str, str, str]]:
-    """Return what was found, and fail if a result has a value of the table."""
-    assert "CANARY" not in json.dumps(found.to_dict())
-    assert "CANARY" not in str(found)
-    return [(one.severity, one.kind, one.column) for one in found.findings]
 
 
 def test_a_table_with_protected_columns_that_nothing_shows_is_ok(table: Path) -> None:

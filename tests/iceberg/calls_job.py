@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.iceberg.iceberg_job import EXTENSIONS, FILES, KEY, OURS, runtime, settings
 from tests.support import metastore
 from tests.support.kms.cluster_places import Places
-from tests.support.kms.counting import KMS, Called, Log, frame, jar
+from tests.support.kms.counting import KMS, Called, CalledSteps, Log, frame, jar
 from tests.support.processes import print_result
 from tests.support.session import VERSION, builder, session_settings
 
@@ -50,14 +49,6 @@ def session(places: Places, version: str, master: str) -> SparkSession:
     return started
 
 
-@dataclass(frozen=True)
-class Result:
-    """What each step returned and called, and how many files the table has at the end."""
-
-    steps: dict[str, Called]
-    files: int
-
-
 def main() -> None:
     work, version, master, files = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
     places = Places(work)
@@ -85,7 +76,7 @@ def main() -> None:
     step("compact", "writer", "CALL {user}.system.rewrite_data_files(table => 'db.t')")
     step("read at last", "writer", count)
     spark.stop()
-    print_result(Result(seen, len(list((work / "warehouse").rglob("data/*.parquet")))))
+    print_result(CalledSteps(seen, len(list((work / "warehouse").rglob("data/*.parquet")))))
 
 
 if __name__ == "__main__":

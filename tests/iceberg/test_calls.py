@@ -9,7 +9,7 @@ import pytest
 from tests.iceberg import calls_job
 from tests.iceberg.iceberg_job import KEY, VERSIONS
 from tests.support import needs
-from tests.support.kms.counting import ROWS_PER_FILE
+from tests.support.kms.counting import ROWS_PER_FILE, CalledSteps
 from tests.support.processes import result_of
 from tests.support.session import SPARK_VERSION
 
@@ -25,7 +25,7 @@ WRAP, UNWRAP = ("wrap", KEY, "driver"), ("unwrap", KEY, "driver")
 @pytest.fixture(scope="module", params=MASTERS)
 def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Called]:
     arguments = [str(tmp_path_factory.mktemp("calls")), VERSIONS[SPARK_VERSION][0], request.param, str(FILES)]
-    found = result_of(calls_job, calls_job.Result, *arguments, patience=600)
+    found = result_of(calls_job, CalledSteps, *arguments, patience=600)
     rows = range(FILES * ROWS_PER_FILE)
     expected = [str(len(rows)), str(len(rows)), max(f"c1-{at}" for at in rows), max(f"c2-{at}" for at in rows)]
     for step in ("read", "cold read", "read again"):

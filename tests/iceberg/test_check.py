@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
-import json
 from typing import TYPE_CHECKING
 
 import fsspec
@@ -12,6 +11,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.iceberg import written
+from tests.support.canary import kinds
 from tests.support.commands import run
 from tests.support.expect import refused
 
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEY = bytes(16)
-
-
-def kinds(found: pme.iceberg.IcebergCheck) -> list[tuple[str, str, str]]:
-    """Return what was found, and fail if a result has a value of the table."""
-    assert "CANARY" not in json.dumps(found.to_dict())
-    assert "CANARY" not in str(found)
-    return [(one.severity, one.kind, one.column) for one in found.findings]
 
 
 def encrypted(table: Path) -> Path:

@@ -117,6 +117,13 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("authority"), "authority")
 
 
+@pytest.fixture
+def trusted(authority: Authority, held: dict[str, TransitKey]) -> Iterator[TransitServer]:
+    """Return a Vault behind TLS whose certificate the tests' authority signed."""
+    with TransitServer(keys=held, certificate=authority.issue("right")) as made:
+        yield made
+
+
 @pytest.fixture(scope="session")
 def moto() -> Iterator[Moto]:
     """Return a moto server for the whole run."""

@@ -8,26 +8,18 @@ import pytest
 
 import pme_parquet as pme
 from tests.kms.access import KEYS, encryption, read, rows, secret
-from tests.kms.transit_server import TransitServer
 from tests.support.expect import refused, save, untouched
 from tests.support.kms.certificates import Authority
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from tests.kms.transit_key import TransitKey
+    from tests.kms.transit_server import TransitServer
+
 
 pytestmark = pytest.mark.nightly
-
-
-@pytest.fixture
-def trusted(authority: Authority, held: dict[str, TransitKey]) -> Iterator[TransitServer]:
-    """Return a Vault behind TLS whose certificate the tests' authority signed."""
-    with TransitServer(keys=held, certificate=authority.issue("right")) as made:
-        yield made
 
 
 def access(vault: TransitServer, directory: Path, ca_cert: Path | None) -> pme.Vault:

@@ -6,6 +6,7 @@ a leftover that nobody reads is still on the disk.
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    import pme_parquet as pme
 
 MAGIC_LENGTH = 4
 ENCRYPTED_FOOTER = b"PARE"
@@ -81,3 +84,10 @@ def assert_encrypted_footers(root: Path | str) -> None:
         content = path.read_bytes()
         assert content[:MAGIC_LENGTH] == ENCRYPTED_FOOTER, path
         assert content[-MAGIC_LENGTH:] == ENCRYPTED_FOOTER, path
+
+
+def kinds(found: pme.hudi.HudiCheck | pme.iceberg.IcebergCheck) -> list[tuple[str, str, str]]:
+    """Return what was found, and fail if a result has a value of the table."""
+    assert "CANARY" not in json.dumps(found.to_dict())
+    assert "CANARY" not in str(found)
+    return [(one.severity, one.kind, one.column) for one in found.findings]

@@ -131,25 +131,22 @@ def builder(settings: Mapping[str, str], master: str = "local[2]") -> SparkSessi
     return pme.configure(made)
 
 
-_PACKAGES: set[str] = set()
-
-
 @cache
 def remember_packages() -> None:
     """Ask the JVM once whether a part of a class's name is a class: it looks for it in each of three hundred jars."""
+    known: set[str] = set()
     for kind in (JVMView, JavaPackage):
-        kind.__getattr__ = _remembering(kind.__getattr__)
+        kind.__getattr__ = _remembering(kind.__getattr__, known)
 
 
-def _remembering(ask: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
+def _remembering(ask: Callable[[Any, str], Any], known: set[str]) -> Callable[[Any, str], Any]:
     def attribute(self: Any, name: str) -> Any:
-        full = f"{self._fqn}.{name}" if isinstance(self, JavaPackage) else name
-        if full in _PACKAGES:
-            view = self._jvm_id if isinstance(self, JavaPackage) else self._id
-            return JavaPackage(full, self._gateway_client, jvm_id=view)
+        above, view = (f"{self._fqn}.", self._jvm_id) if isinstance(self, JavaPackage) else ("", self._id)
+        if above + name in known:
+            return JavaPackage(above + name, self._gateway_client, jvm_id=view)
         found = ask(self, name)
         if isinstance(found, JavaPackage) and name.islower():
-            _PACKAGES.add(full)
+            known.add(above + name)
         return found
 
     return attribute

@@ -15,18 +15,9 @@ from tests.support.expect import refused
 from tests.support.kms.certificates import Authority, Certificate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.kms.client.opened import ClientJvm
-    from tests.kms.transit_key import TransitKey
-
-
-@pytest.fixture
-def trusted(authority: Authority, held: dict[str, TransitKey]) -> Iterator[TransitServer]:
-    """Return a Vault behind TLS whose certificate the tests' authority signed."""
-    with TransitServer(keys=held, certificate=authority.issue("right")) as made:
-        yield made
 
 
 def access(vault: TransitServer, directory: Path, ca_cert: Path | None) -> dict[str, str]:

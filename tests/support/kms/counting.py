@@ -84,6 +84,14 @@ class Called:
         return cls(rows, [(call.what, call.key, call.executor) for call in log.calls()[before:]])
 
 
+@dataclass(frozen=True)
+class CalledSteps:
+    """What each step returned and called, and how many files the table has at the end."""
+
+    steps: dict[str, Called]
+    files: int
+
+
 def log(directory: Path) -> Log:
     """Return the log of a new user."""
     return Log(directory / f"calls-{uuid4().hex[:8]}.log")
