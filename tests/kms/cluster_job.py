@@ -189,11 +189,11 @@ def main(work: Path) -> None:
             job.others()
             if places.secrets.exists():
                 secret_job.run(spark, places.secrets)
-            if needs.ALL and sys.platform == "linux":
-                # At the end: nothing but time may remove the keys.
-                search = HeapSearch(spark, places)
-                search.use_keys()
-                heaps = search.found()
+                if sys.platform == "linux":
+                    # At the end: nothing but time may remove the keys.
+                    search = HeapSearch(spark, places)
+                    search.use_keys()
+                    heaps = search.found()
         tasks = job.show()
     finally:
         spark.stop()

@@ -17,7 +17,6 @@ from tests.kms.aws_server import AwsServer
 from tests.kms.real_vault import RealVault, is_given
 from tests.kms.transit_key import TransitKey
 from tests.kms.transit_server import TransitServer
-from tests.support import needs
 from tests.support.expect import save
 from tests.support.kms import cluster_places, counting
 from tests.support.kms.certificates import Authority
@@ -84,15 +83,20 @@ def job_vault() -> Iterator[TransitServer]:
 
 
 @pytest.fixture(scope="session")
-def two_executors(
-    job_vault: TransitServer, moto: Moto, aws_keys: dict[str, str], tmp_path_factory: pytest.TempPathFactory
-) -> Cluster:
+def two_executors(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     """Return the job that has run on executors in processes of their own, whose network is not encrypted."""
-    assert aws_keys
     work = tmp_path_factory.mktemp("cluster")
-    if needs.ALL:
-        secret_job.prepare(cluster_places.Places(work).secrets, job_vault, moto)
+    if any("searched" in getattr(item, "fixturenames", ()) for item in request.session.items):
+        vault, moto, keys = map(request.getfixturevalue, ("job_vault", "moto", "aws_keys"))
+        assert keys
+        secret_job.prepare(cluster_places.Places(work).secrets, vault, moto)
     return cluster_places.run(work, 2, 1024, secret_job.VARIABLES)
+
+
+@pytest.fixture(scope="session")
+def searched(two_executors: Cluster) -> Cluster:
+    """Return the same job. For tests of this, it uses secrets of four KMSs, and searches heaps for keys."""
+    return two_executors
 
 
 @pytest.fixture(scope="session")

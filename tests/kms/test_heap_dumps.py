@@ -24,10 +24,10 @@ ALL = KEKS + FILES * (1 + COLUMNS)
 
 
 @pytest.fixture(scope="module")
-def found(two_executors: Cluster) -> Heaps:
+def found(searched: Cluster) -> Heaps:
     """Return how many keys of each table were in the heaps at the end of a job that had read them."""
-    assert two_executors.result.heaps
-    return two_executors.result.heaps
+    assert searched.result.heaps
+    return searched.result.heaps
 
 
 def test_keys_that_have_not_expired_are_found(found: Heaps) -> None:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tests.support.kms.cluster_places import Cluster
     from tests.support.kms.moto_server import Moto
 
-# Half a minute on two processors: in `make test`, `test_cluster` and `tests/leaks` look for secrets and keys.
 pytestmark = [pytest.mark.slow, pytest.mark.oldest, pytest.mark.nightly]
 
 
@@ -40,15 +39,15 @@ class AwsKey:
 
 
 @pytest.fixture(scope="module")
-def work(two_executors: Cluster) -> Path:
+def work(searched: Cluster) -> Path:
     """Return the job's directory of secrets and tables."""
-    return two_executors.places.secrets
+    return searched.places.secrets
 
 
 @pytest.fixture(scope="module")
-def shown(two_executors: Cluster) -> dict[str, bytes]:
+def shown(searched: Cluster) -> dict[str, bytes]:
     """Return everything that Spark showed."""
-    return two_executors.shown()
+    return searched.shown()
 
 
 @pytest.fixture(scope="module")

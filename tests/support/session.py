@@ -153,14 +153,12 @@ def _remembering(ask: Callable[[Any, str], Any], known: set[str]) -> Callable[[A
 
 
 def without_processes(session: SparkSession) -> None:
-    """Let the JVM set permissions of files itself, and leave out what no test reads.
+    """Let the JVM set permissions of files itself, and leave out defaults of Hadoop that no test reads.
 
     Hadoop would start a process for each permission, ten for a test.
     """
     jvm: Any = session._jvm
     jsc: Any = session.sparkContext._jsc
-    jsession: Any = session._jsparkSession
-    jsc.sc().removeSparkListener(jsession.sharedState().statusStore().listener().get())
     jvm.io.pmeparquet.testkit.BriefConfiguration.shorten(jsc.hadoopConfiguration())
     jsc.hadoopConfiguration().set("fs.AbstractFileSystem.file.impl", "io.pmeparquet.testkit.QuickLocalFs")
     hadoop = jvm.org.apache.hadoop

@@ -2,6 +2,8 @@ package io.pmeparquet.cipher
 
 import java.lang.management.ManagementFactory
 
+import scala.util.Try
+
 import com.sun.management.HotSpotDiagnosticMXBean
 
 /** Whether the JVM's own provider uses the AES instructions of the processor, if the JVM reports it. */
@@ -14,12 +16,15 @@ object AesHardware {
    * Whether the JVM ever compiles with the compiler that knows AES instructions. A JVM that does not
    * report it is taken for one that does.
    */
-  def hasCompiler: Boolean = option("TieredStopAtLevel").forall(_ == OptimizingLevel)
+  def hasCompiler: Boolean = isOptimizing(option("TieredStopAtLevel"))
+
+  /** @param level the last level of compilation, if it is known */
+  private[cipher] def isOptimizing(level: Option[String]): Boolean = level.forall(_ == OptimizingLevel)
 
   private val Names = Seq("UseAES", "UseAESIntrinsics", "UseAESCTRIntrinsics")
   private val OptimizingLevel = "4"
 
-  private def flag(name: String): Option[Boolean] = option(name).map(_.toBoolean)
+  private def flag(name: String): Option[Boolean] = option(name).flatMap(text => Try(text.toBoolean).toOption)
 
   // Other JVMs have no such bean, and HotSpot hides diagnostic switches.
   private def option(name: String): Option[String] =

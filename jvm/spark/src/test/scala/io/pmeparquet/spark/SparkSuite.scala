@@ -214,8 +214,6 @@ object SparkSuite {
       .set("spark.local.dir", scratch.resolve("local").toString)
     new UncleanedContext(settings)
     val started = SparkSession.builder().getOrCreate()
-    // It adds up and formats the metrics of each query, for a user interface that nobody looks at.
-    started.sharedState.statusStore.listener.foreach(started.sparkContext.removeSparkListener)
     BriefConfiguration.shorten(started.sparkContext.hadoopConfiguration)
     started.sparkContext.hadoopConfiguration
       .set("fs.AbstractFileSystem.file.impl", classOf[QuickLocalFs].getName)

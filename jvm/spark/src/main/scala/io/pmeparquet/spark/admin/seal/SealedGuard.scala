@@ -1,6 +1,8 @@
 package io.pmeparquet.spark.admin.seal
 
-import java.io.{FileNotFoundException, IOException}
+import java.io.IOException
+
+import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -113,8 +115,12 @@ private[admin] final class SealedGuard(options: ResolvedOptions) {
             val sha256 = Sha256.hex(FileFacts.wholeFile(path, conf))
             if (sha256 == one.sha256) None else Some("this is another one")
           } catch {
-            case _: FileNotFoundException => Some("this is missing")
-            case failed: IOException => Some(s"this cannot be read (${failed.getClass.getSimpleName})")
+            // Hadoop's local files that may not be read are not found, either.
+            case failed: IOException =>
+              val isThere = Try(path.getFileSystem(conf).exists(path)).getOrElse(true)
+              Some(
+                if (isThere) s"this cannot be read (${failed.getClass.getSimpleName})" else "this is missing"
+              )
           }
         differing.map { why =>
           finding(
