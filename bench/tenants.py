@@ -1,6 +1,6 @@
 """What a key for each tenant costs, beside one key for all and beside plaintext: a table that is partitioned by tenant.
 
-    python -m bench.tenants                       # 20 million rows of 5,000 tenants: an hour and a half
+    python -m bench.tenants                       # 20 million rows of 5,000 tenants
     python -m bench.tenants --tenants 10 100 1000 --rows 2000000
 
 Each variant of a round is a new JVM, and the variants alternate from round to round. A process writes the table again

@@ -13,8 +13,8 @@ object AesHardware {
   def flags: Seq[(String, Option[Boolean])] = Names.map(name => name -> flag(name))
 
   /**
-   * Whether the JVM ever compiles with the compiler that knows AES instructions. A JVM that does not
-   * report it is taken for one that does.
+   * Whether the JVM ever compiles with the compiler that knows AES instructions. A JVM that does not report it
+   * is taken for one that does.
    */
   def hasCompiler: Boolean = isOptimizing(option("TieredStopAtLevel"))
 

@@ -14,7 +14,6 @@ import munit.{FunSuite, Location}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.sql.{DataFrame, DataFrameReader, SparkSession}
-import org.apache.spark.sql.catalyst.rules.RuleExecutor
 import org.apache.spark.SparkConf
 
 import io.pmeparquet.testkit.{BriefConfiguration, QuickLocalFileSystem, QuickLocalFs, TestKms}
@@ -72,8 +71,6 @@ abstract class SparkSuite extends FunSuite with Refusals {
   override def beforeEach(context: BeforeEach): Unit = {
     Thread.currentThread.setContextClassLoader(SparkSuite.services)
     made = Some(Files.createTempDirectory(SparkSuite.scratch, "test"))
-    // Spark adds up what its rules have taken, before and after each phase of each query.
-    RuleExecutor.resetMetrics()
     session = Some(SparkSuite.shared.newSession())
     SparkSession.setActiveSession(spark)
     // Otherwise Spark looks for it in the stack, of each RDD.
