@@ -30,10 +30,12 @@ def parser(description: str | None, repetitions: int) -> argparse.ArgumentParser
 
 
 def in_process(module: str, arguments: Sequence[str], place: Path, work: str) -> Numbers:
-    """Run a module again for some work, and return what it prints last."""
+    """Run a module again for some work, and return what it prints last. Show it at once: a measurement takes an hour."""
     command = [sys.executable, "-m", module, *arguments, "--process", str(place), work]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found: Numbers = json.loads(done.stdout.splitlines()[-1])
+    rounded = {step: [round(value, 2) for value in values] for step, values in found.items()}
+    print(work, json.dumps(rounded), file=sys.stderr)  # noqa: T201 for the user
     return found
 
 
