@@ -13,7 +13,7 @@ OLDEST := 3.5.9
 BETWEEN := $(filter-out $(NEWEST),4.0.5 4.1.4 4.2.1)
 
 REQUIREMENTS := python/requirements
-PACKAGES := build lint demo test docs
+PACKAGES := build lint demo test
 # Python compiles what it imports, which is a small part of what is installed, and keeps that for the next process.
 # PySpark has no wheel: to compress its 400 MB of jars into one, and take them out again, takes as long as all the rest.
 INSTALL := pip install --quiet --no-compile --config-settings=--build-option=--compression=stored
@@ -166,7 +166,7 @@ bench-quick: .venv/.bench
 
 # Sphinx builds only the pages that changed, and gives warnings only for these. That is enough: a site with a warning is
 # deleted, so the pages of an existing site have none. Links between pages are checked in the whole site.
-docs: .venv/.wheel
+docs: .venv/.docs
 	@[ -z "$$(find $(SITE_SOURCES) -maxdepth 0 -newer target/docs-trees/environment.pickle 2>&1)" ] || \
 	  rm -rf target/docs target/docs-trees
 	.venv/bin/python -m sphinx -q -W --keep-going -d target/docs-trees docs target/docs || \
@@ -283,6 +283,10 @@ publish-pypi:
 	touch $@
 
 # With the packages of the tests, so that none of them becomes another version.
+.venv/.docs: $(REQUIREMENTS)/docs.txt $(REQUIREMENTS)/test.txt .venv/.wheel
+	.venv/bin/$(INSTALL) -r $(REQUIREMENTS)/test.txt -r $<
+	touch $@
+
 .venv/.clouds: $(REQUIREMENTS)/clouds.txt $(REQUIREMENTS)/test.txt .venv/.wheel
 	.venv/bin/$(INSTALL) -r $(REQUIREMENTS)/test.txt -r $<
 	touch $@
