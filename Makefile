@@ -57,6 +57,7 @@ python_of = $(if $(filter $(NEWEST),$(1)),.venv,.venvs/pyspark-$(1))
 # Only the set-up of `make test` runs side by side: its steps wait for a registry, for files and for sbt.
 ifdef SIDE_BY_SIDE
 SBT_OF_JARS = $(in_turns) scripts/step "building all jars" scripts/sbt-until $(JARS)
+BESIDE_JARS = firstSuites
 AFTER_JARS = $(SCALA_TESTS)
 else
 SBT_OF_JARS = scripts/sbt
@@ -213,7 +214,7 @@ target/jars/hudi/.all: $(JARS)
 $(JARS): export SBT_OPTS = -Dsbt.ivy.home=$(CURDIR)/target/ivy
 $(JARS): $(JVM_SOURCES) scripts/sbt scripts/fetch-sbt | .venv/.pyspark
 	rm -rf target/jars target/ivy/local target/maven
-	$(SBT_OF_JARS) "all jars publishLocal publish" built $(AFTER_JARS)
+	$(SBT_OF_JARS) "all jars $(BESIDE_JARS) publishLocal publish" built $(AFTER_JARS)
 
 $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
 	rm -rf python/src/pme_parquet/jars target/wheel/pme_parquet-*

@@ -655,6 +655,9 @@ lazy val deltaJars =
     "Copies the Delta of each Spark 4 that `make test-all` tests to a folder of target/jars/delta"
   )
 
+lazy val firstSuites =
+  taskKey[Unit]("Compiles suites that need no Spark, beside the last connector, which leaves a core idle")
+
 lazy val hudiAndCometJars =
   taskKey[Unit](
     "Copies the Hudi and the Comet that `make test-all` tests to target/jars/hudi and target/jars/comet"
@@ -720,6 +723,12 @@ lazy val root = (project in file("."))
       tools.foreach(jar => IO.copyFile(jar, target / "orc-tools" / jar.getName))
       corretto.foreach(jar => IO.copyFile(jar, target / "accp" / jar.getName))
     },
+    firstSuites := Def
+      .sequential(
+        spark40_213 / Compile / compile,
+        Def.task(((core213 / Test / compile).value, (kms213 / Test / compile).value))
+      )
+      .value,
     built := IO.touch(baseDirectory.value / "target" / "jars" / ".built"),
     demoJar := {
       val jar = (spark40_213 / Compile / packageBin).value
