@@ -74,9 +74,7 @@ object SettingNames {
     if (!lower(name).contains("parquet")) None
     else {
       val text = name.trim.replaceFirst("^(?i)((spark|hadoop|sql)\\.)+", "")
-      def isMeant(known: String) =
-        math.abs(text.length - known.length) <= MostSlips && Spelling.distance(text, known) <= MostSlips
-      full.find(_.equalsIgnoreCase(text)).orElse(full.find(isMeant))
+      full.find(_.equalsIgnoreCase(text)).orElse(full.find(Spelling.isNear(text, _, MostSlips)))
     }
 
   private def misspelt(name: String, right: String) = PmeErrors.unknownOption("setting", name, right)
@@ -84,8 +82,7 @@ object SettingNames {
   private def nearest(name: String, names: Seq[String]) = Spelling.nearest(name, names).head
 
   private def isNear(name: String, known: String) = kindOf(known).forall(kindOf(name).contains(_)) &&
-    ((math.abs(name.length - known.length) <= MostSlips && Spelling.distance(name, known) <= MostSlips) ||
-      words(name) == words(known))
+    (Spelling.isNear(name, known, MostSlips) || words(name) == words(known))
 
   /** Whose setting it is among the KMSs of ours. A KMS class of the user's has settings of the same form. */
   private def kindOf(name: String): Option[String] = lower(name).split('.') match {
@@ -172,5 +169,5 @@ object OrcNames {
 
   // Short names are near too many others.
   private def isNear(text: String, known: String) =
-    known != Mask && math.abs(text.length - known.length) <= 2 && Spelling.distance(text, known) <= 2
+    known != Mask && Spelling.isNear(text, known, 2)
 }
