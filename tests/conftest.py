@@ -18,10 +18,10 @@ from tests.support.session import (
     ALIASES,
     NEWEST,
     PASSWORD_VARIABLE,
-    QUICK,
     SPARK_VERSION,
     WITHOUT_UI,
     builder,
+    created,
     kms_settings,
     session_settings,
     set_secrets,
@@ -91,11 +91,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> pme.Keystore:
     """Return a PKCS12 keystore with the master keys ``footer``, ``pii``, ``pay`` and ``other``."""
     set_secrets()
     path = tmp_path_factory.mktemp("keystore") / "keys.p12"
-    store = pme.Keystore(str(path), password=pme.env(PASSWORD_VARIABLE))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAVA_TOOL_OPTIONS", QUICK)
-        store.create(ALIASES)
-    return store
+    return created(pme.Keystore(str(path), password=pme.env(PASSWORD_VARIABLE)), ALIASES)
 
 
 @pytest.fixture(scope="session")

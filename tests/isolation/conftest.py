@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import pme_parquet as pme
-from tests.support.session import ALIASES, PASSWORD_VARIABLE
+from tests.support.session import ALIASES, PASSWORD_VARIABLE, created
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +36,7 @@ class Side(NamedTuple):
 
 
 def side(spark: SparkSession, name: str, root: Path) -> Side:
-    store = pme.Keystore(str(root / f"{name}.p12"), password=pme.env(PASSWORD_VARIABLE))
-    store.create(ALIASES)
+    store = created(pme.Keystore(str(root / f"{name}.p12"), password=pme.env(PASSWORD_VARIABLE)), ALIASES)
     made = Side(name, store, str(root / name))
     frame = spark.createDataFrame(made.rows, SCHEMA).repartition(2)
     frame.write.format("pme-parquet").options(**made.encryption().options()).save(made.path)

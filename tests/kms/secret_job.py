@@ -16,7 +16,7 @@ from tests.kms.aws import ELSEWHERE, REGION, USER
 from tests.support import needs
 from tests.support.expect import DONE
 from tests.support.frames import call, people
-from tests.support.session import PASSWORD_VARIABLE, set_secrets
+from tests.support.session import PASSWORD_VARIABLE, created, set_secrets
 from tests.support.source import FORMAT, plan
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def prepare(work: Path, vault: TransitServer, moto: Moto) -> None:
     (work / "static.keys").write_text(key_lines(MASTERS))
     (work / "wrong.keys").write_text(key_lines({name: bytes(16) for name in MASTERS}))
     set_secrets()
-    pme.Keystore(str(work / "keys.p12"), password=pme.env(PASSWORD_VARIABLE)).create(list(MASTERS))
+    created(pme.Keystore(str(work / "keys.p12"), password=pme.env(PASSWORD_VARIABLE)), MASTERS)
 
 
 def key_lines(masters: dict[str, bytes]) -> str:

@@ -21,6 +21,7 @@ from tests.support.expect import refused, untouched
 from tests.support.interop.arrow_files import LocalKms
 from tests.support.kms.counting import log
 from tests.support.kms.hadoop_server import LONG, RESTRICTED, HadoopKms, copy_keys, running
+from tests.support.session import created
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -177,8 +178,8 @@ def test_aws_protects_local_keys(spark: SparkSession, aws: AwsServer, frame: Dat
 def test_a_keystore_opens_files_of_the_memory_provider(
     spark: SparkSession, frame: DataFrame, target: str, tmp_path: Path
 ) -> None:
-    store = pme.Keystore(str(tmp_path / "keys.p12"), password=pme.env("PME_TEST_PASSWORD"))
-    store.create([PII, PAY, "turn@3"])
+    given = pme.Keystore(str(tmp_path / "keys.p12"), password=pme.env("PME_TEST_PASSWORD"))
+    store = created(given, [PII, PAY, "turn@3"])
     columns = {PII: ["ssn"], "turn@3": ["salary"]}
     save(frame, target, store.options() | {"columnKeys": orc.text(columns)})
     assert rows(read(spark, target, store.options())) == rows(frame)

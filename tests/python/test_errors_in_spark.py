@@ -17,7 +17,7 @@ from pyspark.errors.exceptions import captured
 import pme_parquet as pme
 import pme_parquet.delta
 from tests.support.expect import refused
-from tests.support.session import SPARK_VERSION
+from tests.support.session import SPARK_VERSION, created
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +35,7 @@ def unreadable(spark: SparkSession, enc: pme.Encryption, tmp_path: Path) -> str:
 
 @pytest.fixture
 def others(keys: pme.Keystore, tmp_path: Path) -> dict[str, str]:
-    store = pme.Keystore(str(tmp_path / "others.p12"), password=keys.password).create(keys.aliases())
-    return store.options()
+    return created(pme.Keystore(str(tmp_path / "others.p12"), password=keys.password), ["footer"]).options()
 
 
 def test_a_failure_on_the_driver_has_its_class_its_condition_and_one_clean_message(

@@ -18,7 +18,7 @@ from tests.support.canary import assert_no_canaries, data_files
 from tests.support.expect import refused, untouched
 from tests.support.files.anatomy import Anatomy
 from tests.support.frames import call, people
-from tests.support.session import PASSWORD, PASSWORD_VARIABLE
+from tests.support.session import PASSWORD, PASSWORD_VARIABLE, created
 from tests.support.tables import expected
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def test_statements_seal_a_table_and_list_its_versions(spark: SparkSession, targ
 
 
 def test_a_key_of_a_keystore_signs_a_table(spark: SparkSession, target: str, tmp_path: Path) -> None:
-    keys = pme.Keystore(str(tmp_path / "signer.p12"), password=pme.env(PASSWORD_VARIABLE))
-    keys.create(["footer", "other"])
+    named = pme.Keystore(str(tmp_path / "signer.p12"), password=pme.env(PASSWORD_VARIABLE))
+    keys = created(named, ["footer", "other"])
     pem, keytool = tmp_path / "publisher.pem", shutil.which("keytool")
     store = ["-keystore", keys.path, "-storepass", PASSWORD, "-alias", "publisher"]
     for step in (["-genkeypair", "-keyalg", "Ed25519", "-dname", "CN=test"], ["-exportcert", "-rfc", "-file", pem]):

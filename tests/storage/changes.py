@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pme_parquet as pme
 from tests.storage.place import ENC, EXTERNAL, MATERIAL, READING
-from tests.support.frames import people
-from tests.support.source import rows
+from tests.support.frames import people, people_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,11 +109,11 @@ def shape(names: set[str]) -> list[str]:
 
 def assert_nothing_lost(name: str, place: Place) -> None:
     """Fail unless the table is what it was or what it will be, or a reader's error says that it is neither."""
-    before = rows(people(place.spark))
+    before = people_rows(place.spark)
     if name != "append":
         assert place.rows(**EITHER) == before
         return
-    after = rows(people(place.spark).union(people(place.spark, 20)))
+    after = people_rows(place.spark, 0, 20)
     try:
         assert place.rows(snapshot="require") in (before, after)
     except pme.SnapshotMismatchError:

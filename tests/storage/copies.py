@@ -8,8 +8,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.storage.changes import COPIES, shape
-from tests.support.frames import people
-from tests.support.source import rows
+from tests.support.frames import people_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -62,7 +61,7 @@ def assert_whole_or_refused(name: str, place: Place, clean: Collection[str], *, 
     marked = [name for name in names if UNFINISHED in name]
     if not failed or (target.data() and not marked):
         # Only what the run leaves next to its copy could not be removed.
-        assert target.rows() == rows(people(place.spark))
+        assert target.rows() == people_rows(place.spark)
         assert in_directories(names) == in_directories(clean)
         return True
     if target.data():
@@ -99,5 +98,5 @@ def assert_the_next_run_ends_it(
         COPIES[name].act(place)
     else:
         assert not has_data
-    assert target.rows() == rows(people(place.spark))
+    assert target.rows() == people_rows(place.spark)
     assert in_directories(target.names()) == in_directories(clean)

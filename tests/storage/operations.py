@@ -12,7 +12,7 @@ import pytest
 
 import pme_parquet as pme
 from tests.storage.place import ENC, EXTERNAL, FORMAT, MATERIAL, READING
-from tests.support.frames import people
+from tests.support.frames import people, people_rows
 from tests.support.session import TEST_KMS
 from tests.support.source import rows
 
@@ -61,7 +61,7 @@ def test_streams(spark: SparkSession, place: Place) -> None:
     sink = stream.writeStream.format(FORMAT).options(**ENC.options(), checkpointLocation=f"{place.path}-checkpoint")
     assert sink.trigger(availableNow=True).start(target.path).awaitTermination(MINUTE)
     assert_only(target, "_spark_metadata/0")
-    assert target.rows() == rows(people(spark))
+    assert target.rows() == people_rows(spark)
 
 
 @pytest.mark.parametrize("way", ["internal", "external", "to external"])
@@ -80,7 +80,7 @@ def test_rotations(spark: SparkSession, place: Place, way: str) -> None:
     files = {name for name in before if PART.fullmatch(name)}
     beside = {f"{MATERIAL}{name}.json" for name in files} if way != "internal" else set()
     assert place.names() == files | beside | {"_SUCCESS"}
-    assert place.rows() == rows(people(spark))
+    assert place.rows() == people_rows(spark)
     keys = {row.master_key for row in pme.key_usage(spark, place.path, options=READING).collect()}
     assert keys <= {"footer-2", "pii-2", "pay-2"}
     assert pme.verify(spark, place.path, options=READING).collect() == []
@@ -88,7 +88,7 @@ def test_rotations(spark: SparkSession, place: Place, way: str) -> None:
 
 @pytest.mark.nightly
 def test_copies(spark: SparkSession, place: Place) -> None:
-    expected = rows(people(spark))
+    expected = people_rows(spark)
     people(spark).coalesce(1).write.partitionBy("country").parquet(place.path)
     before = place.content()
     encrypted, rekeyed, plain = (place.beside(what) for what in ("encrypted", "rekeyed", "plain"))
@@ -112,7 +112,7 @@ def test_in_place(spark: SparkSession, place: Place) -> None:
     done = pme.encrypt(spark, place.path, enc=ENC, in_place=True)
     assert (done.files, done.already, done.failed) == (len(place.data()), 0, ())
     assert place.names() == before
-    assert place.rows() == rows(people(spark))
+    assert place.rows() == people_rows(spark)
     assert pme.encrypt(spark, place.path, enc=ENC, in_place=True).already == done.files
     with pytest.raises(Exception, match=r"(?i)encrypt"):
         spark.read.parquet(place.path).collect()
@@ -124,6 +124,6 @@ def test_a_migration_of_orc(spark: SparkSession, place: Place) -> None:
     done = pme.migrate_orc(spark, place.path, target.path, ENC, seal=True, options={"plaintextFiles": "allow"})
     assert place.content() == before
     assert done.rows == 20
-    assert target.rows(snapshot="require") == rows(people(spark))
+    assert target.rows(snapshot="require") == people_rows(spark)
     others = {name for name in target.names() if not name.endswith(".parquet") or name.startswith("_")}
     assert {name.split("/")[0] for name in others} <= {"_SUCCESS", "_pme_snapshots"}

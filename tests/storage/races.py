@@ -14,9 +14,8 @@ import pme_parquet as pme
 from tests.storage.changes import EITHER, OPERATIONS
 from tests.storage.place import ENC, EXTERNAL, READING
 from tests.support.expect import refused
-from tests.support.frames import people
+from tests.support.frames import people, people_rows
 from tests.support.kms.clients import PATIENCE, Waiting, at_once, during
-from tests.support.source import rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,9 +30,9 @@ CHANGES = ["rotate", "to external", "in place"]
 def test_two_that_do_the_same_at_once_lose_nothing(name: str, place: Place) -> None:
     OPERATIONS[name].prepare(place)
     at_once(lambda: OPERATIONS[name].act(place))
-    assert place.rows(**EITHER) == rows(people(place.spark))
+    assert place.rows(**EITHER) == people_rows(place.spark)
     OPERATIONS[name].act(place)
-    assert place.rows() == rows(people(place.spark))
+    assert place.rows() == people_rows(place.spark)
     assert pme.verify(place.spark, place.path, options=READING).collect() == []
     assert not [left for left in place.names() if "pme" in left]
 
@@ -41,7 +40,7 @@ def test_two_that_do_the_same_at_once_lose_nothing(name: str, place: Place) -> N
 @pytest.mark.parametrize("name", CHANGES)
 def test_readers_meanwhile_see_the_rows_or_fail_cleanly(name: str, place: Place) -> None:
     OPERATIONS[name].prepare(place)
-    expected = rows(people(place.spark))
+    expected = people_rows(place.spark)
     stop, seen, wrong = threading.Event(), threading.Event(), []
 
     def look() -> None:
@@ -82,7 +81,7 @@ def test_a_rotation_refuses_to_run_next_to_one_that_does_something_else(spark: S
         assert place.content() == before
 
     assert during(client, slow, quick) == []
-    assert place.rows() == rows(people(spark))
+    assert place.rows() == people_rows(spark)
     assert not [left for left in place.names() if "pme" in left.lower()]
 
 
@@ -99,5 +98,5 @@ def test_the_first_finished_of_two_copies_to_one_target_wins(spark: SparkSession
     assert isinstance(failure, pme.PmeError), failure
     assert failure.condition == "PME_BAD_OPTION", failure
     assert "it is not empty" in str(failure)
-    assert target.rows() == rows(people(spark))
+    assert target.rows() == people_rows(spark)
     assert not [name for name in place.around() if "pme" in name]

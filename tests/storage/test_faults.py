@@ -16,7 +16,7 @@ from tests.storage.changes import COPIES, OPERATIONS, assert_nothing_lost, seale
 from tests.storage.faults import at, concerns
 from tests.storage.place import READING, InBucket
 from tests.support import needs
-from tests.support.frames import people
+from tests.support.frames import people, people_rows
 from tests.support.source import rows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_a_store_that_stops(name: str, point: int, hasty: InBucket, clean: dict[
     if name == "append":
         return
     OPERATIONS[name].act(place)
-    assert place.rows() == rows(people(place.spark))
+    assert place.rows() == people_rows(place.spark)
     assert shape(place.names()) == shape(before.names)
     assert pme.verify(place.spark, place.path, options=READING).collect() == []
 

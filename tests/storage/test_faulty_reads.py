@@ -15,8 +15,7 @@ from tests.storage.faults import at
 from tests.storage.place import ENC
 from tests.support import needs
 from tests.support.expect import refused
-from tests.support.frames import people
-from tests.support.source import rows
+from tests.support.frames import people, people_rows
 from tests.support.storage import s3
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def test_a_store_that_stops_costs_no_row(
 def test_a_listing_that_lacks_a_file(spark: SparkSession, place: InBucket) -> None:
     sealed(place)
     place.write(people(spark, 20), ENC, "append")
-    everything = rows(people(spark).union(people(spark, 20)))
+    everything = people_rows(spark, 0, 20)
     assert place.rows() == everything
     for name in sorted(place.data())[:MOST]:
         with place.store.forgetting(name):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
+
+from tests.support.source import rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
     Argument = Mapping[str, str] | str | bool
 
 
+# Spark analyses it once for all tests.
+@cache
 def people(spark: SparkSession, start: int = 0, count: int = 20) -> DataFrame:
     """Return people with an address, tags, scores and a few nulls; ``country`` serves for partitions."""
     return spark.range(start, start + count, 1, 2).selectExpr(
@@ -24,6 +29,12 @@ def people(spark: SparkSession, start: int = 0, count: int = 20) -> DataFrame:
         "map(concat('k', id), named_struct('score', id / 2)) AS scores",
         "element_at(array('de', 'fr', 'it'), CAST(id % 3 AS INT) + 1) AS country",
     )
+
+
+@cache
+def people_rows(spark: SparkSession, *starts: int) -> list[str]:
+    """Return the rows of all people that start at these numbers, or at 0."""
+    return sorted(row for start in starts or (0,) for row in rows(people(spark, start)))
 
 
 # As SQL over `id`.

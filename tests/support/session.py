@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyspark
+import pytest
 from py4j.java_gateway import JavaPackage, JVMView
 from pyspark.sql import SparkSession
 
@@ -115,6 +116,14 @@ def set_secrets() -> None:
         del os.environ[name]
     os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
     os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
+
+
+def created(store: pme.Keystore, names: Iterable[str]) -> pme.Keystore:
+    """Create a keystore with keys in the quick way, and return it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", QUICK)
+        store.create(list(names))
+    return store
 
 
 def kms_settings(kms: pme.Keystore) -> dict[str, str]:

@@ -16,7 +16,7 @@ from tests.storage.changes import COPIES, OPERATIONS, READS, assert_nothing_lost
 from tests.storage.clouds.azure import Azure
 from tests.storage.place import READING
 from tests.support.expect import refused
-from tests.support.frames import people
+from tests.support.frames import people, people_rows
 from tests.support.source import rows
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_a_table_is_sealed(spark: SparkSession, place: InCloud) -> None:
     with refused("PME_SNAPSHOT_MISMATCH", "not in the list"):
         place.rows()
     assert pme.seal(spark, place.path, options=READING, expect=1).version == 2
-    assert place.rows(snapshot="require") == rows(people(spark).union(people(spark, 20)))
+    assert place.rows(snapshot="require") == people_rows(spark, 0, 20)
     assert pme.verify(spark, place.path, options=READING).collect() == []
 
 
@@ -93,7 +93,7 @@ def test_a_seal_wins_once(spark: SparkSession, place: InCloud) -> None:
     assert made == list(range(2, 2 + len(made)))
     manifests = {name for name in place.names() if name.startswith("_pme_snapshots/snapshot-")}
     assert len(manifests) == 1 + len(made)
-    assert place.rows(snapshot="require") == rows(people(spark).union(people(spark, 20)))
+    assert place.rows(snapshot="require") == people_rows(spark, 0, 20)
 
 
 @pytest.mark.parametrize("point", POINTS)
@@ -108,7 +108,7 @@ def test_a_store_that_stops(operation: str, point: int, place: InCloud) -> None:
     if operation == "append":
         return
     OPERATIONS[operation].act(place)
-    assert place.rows() == rows(people(place.spark))
+    assert place.rows() == people_rows(place.spark)
     assert shape(place.names()) == shape(clean.names())
     assert pme.verify(place.spark, place.path, options=READING).collect() == []
 

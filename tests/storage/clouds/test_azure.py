@@ -23,8 +23,7 @@ from tests.storage.place import ENC, READING
 from tests.storage.races import test_the_first_finished_of_two_copies_to_one_target_wins
 from tests.support import needs
 from tests.support.expect import refused
-from tests.support.frames import people
-from tests.support.source import rows
+from tests.support.frames import people, people_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +68,7 @@ def test_a_rotation_is_refused(
             key_material=key_material,
         )
     assert place.content() == before
-    assert place.rows() == rows(people(spark))
+    assert place.rows() == people_rows(spark)
 
 
 def test_an_encryption_in_place_is_refused(spark: SparkSession, place: InCloud) -> None:

@@ -17,8 +17,7 @@ from tests.storage.hdfs.stopping import load, stopping
 from tests.storage.place import READING
 from tests.support import file_systems
 from tests.support.file_systems import NEVER
-from tests.support.frames import people
-from tests.support.source import rows
+from tests.support.frames import people_rows
 from tests.support.storage import s3
 
 if TYPE_CHECKING:
@@ -104,11 +103,11 @@ def test_an_operation_that_meets_a_fault_loses_nothing(
     assert_nothing_lost(name, place)
     if name == "append":
         if is_done:
-            assert place.rows() == rows(people(spark).union(people(spark, 20)))
+            assert place.rows() == people_rows(spark, 0, 20)
         return
     if not is_done:
         operation.act(place)
-    assert place.rows() == rows(people(spark))
+    assert place.rows() == people_rows(spark)
     assert shape(place.names()) == shape(clean.names())
     assert not [name for name in place.around() if "pme" in name]
     assert pme.verify(spark, place.path, options=READING).collect() == []

@@ -17,8 +17,7 @@ from tests.storage.hdfs.stopping import load, stopping
 from tests.storage.place import READING
 from tests.support import file_systems
 from tests.support.file_systems import NEVER
-from tests.support.frames import people
-from tests.support.source import rows
+from tests.support.frames import people_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +55,7 @@ def test_a_killed_operation(spark: SparkSession, name: str, point: int, place: I
         return
     with stopping(spark, NEVER):
         operation.act(place)
-    assert place.rows() == rows(people(spark))
+    assert place.rows() == people_rows(spark)
     assert shape(place.names()) == shape(clean.names())
     assert not [name for name in place.around() if "pme" in name]
     assert pme.verify(spark, place.path, options=READING).collect() == []
@@ -86,7 +85,7 @@ def test_a_killed_copy_appears_whole_or_not_at_all(spark: SparkSession, name: st
         with stopping(spark, NEVER):
             operation.act(place)
     done = operation.result(place)
-    assert done.rows() == rows(people(spark))
+    assert done.rows() == people_rows(spark)
     assert in_directories(done.names()) == in_directories(expected)
     assert not [name for name in place.around() if "pme" in name]
     assert pme.verify(spark, done.path, options=READING).collect() == []

@@ -11,8 +11,7 @@ import pytest
 import pme_parquet as pme
 from tests.storage.place import READING
 from tests.support.expect import refused
-from tests.support.frames import people
-from tests.support.source import rows
+from tests.support.frames import people, people_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,9 +53,9 @@ def test_a_table_is_well_again_without_the_incomplete_file(spark: SparkSession, 
     with pytest.raises(Exception, match=HALF):
         place.rows()
     place.files.delete(f"{place.where}/{HALF}")
-    assert place.rows() == rows(people(spark))
+    assert place.rows() == people_rows(spark)
     pme.rotate(spark, place.path, options=READING, master_keys=NEW, allow_unused=True)
-    assert place.rows() == rows(people(spark))
+    assert place.rows() == people_rows(spark)
 
 
 def test_a_sealed_table_refuses_an_incomplete_file(spark: SparkSession, place: InHdfs) -> None:
@@ -88,5 +87,5 @@ def test_of_several_that_seal_at_once_each_version_is_made_by_one(spark: SparkSe
     assert versions == list(range(2, 2 + len(versions)))
     manifests = {name for name in place.names() if name.startswith("_pme_snapshots/snapshot-")}
     assert len(manifests) == 1 + len(versions)
-    assert place.rows(snapshot="require") == rows(people(spark).union(people(spark, 20)))
+    assert place.rows(snapshot="require") == people_rows(spark, 0, 20)
     assert pme.verify(spark, place.path, options=READING).collect() == []

@@ -10,8 +10,7 @@ import pytest
 import pme_parquet as pme
 from tests.storage.hdfs.place import READ_ONLY, SECRET, SOMEBODY
 from tests.storage.place import ENC, READING
-from tests.support.frames import people
-from tests.support.source import rows
+from tests.support.frames import people, people_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +63,7 @@ def test_who_may_only_read(spark: SparkSession, place: InHdfs, act: Callable[[In
     with pytest.raises(Exception, match=DENIED):
         act(place)
     assert place.content() == before
-    assert place.rows(plaintextFiles="allow") == rows(people(spark))
+    assert place.rows(plaintextFiles="allow") == people_rows(spark)
     # With the right to write, the same is done.
     place.files.allow(place.where, 0o777)
     act(place)

@@ -17,7 +17,7 @@ import pme_parquet as pme
 from tests.support.canary import files_under
 from tests.support.kms.counting import Log, column_keys, jar
 from tests.support.processes import environment, of_json
-from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT
+from tests.support.session import PASSWORD, PASSWORD_VARIABLE, ROOT, created
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -197,7 +197,7 @@ def run(
     places.make()
     jar(work)
     os.environ[PASSWORD_VARIABLE] = PASSWORD
-    places.keystore().create(NAMES)
+    created(places.keystore(), NAMES)
     chosen = {name.replace("_", "."): value for name, value in settings.items()} | {
         "spark.master": f"local-cluster[{executors},1,{memory}]",
         "spark.executor.memory": f"{memory}m",
