@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import parse_qs
 
 import s3fs
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.moto_server.werkzeug_app import create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests.support import java
@@ -95,7 +95,8 @@ class ObjectStore:
         self._losing: list[Callable[[str, str], bool]] = []
         self._failing: list[Failing] = []
         self._forgotten: list[str] = []
-        self._app = DomainDispatcherApplication(create_backend_app)
+        # It asks nobody for each request which service is meant.
+        self._app = create_backend_app("s3")
         self._http = make_server(LOOPBACK, 0, self._answer, threaded=True, request_handler=_Quiet)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self.url = f"http://{LOOPBACK}:{self._http.server_address[1]}"
