@@ -25,7 +25,7 @@ REDACTED = "redacted_by_pme_parquet()"
 STATISTICS = {"created", "named", "insert", "save", "session", "unset", "default"} | (
     {"select", "optimize", "stream", "table"} if needs.ALL else set()
 )
-CHECKS = ["created", "cloned", "before keys", "saved", *(("selected", "saved as a table") if needs.ALL else ())]
+CHECKS = ["created", "before keys", "saved", *(("cloned", "selected", "saved as a table") if needs.ALL else ())]
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_a_property_that_only_the_metastore_has_refuses_no_change(ran: Ran) -> N
 
 
 def test_a_table_keeps_its_keys(ran: Ran) -> None:
-    for step in ("unset", "restore"):
+    for step in ("unset", "restore") if needs.ALL else ("unset",):
         assert ran.refused(step, "keep the table's columns encrypted"), step
     # Delta 3 cannot replace these tables by a query, whatever their keys.
     for step in ("replaced", "replaced as", "named replaced", "named overwritten"):
@@ -120,7 +120,8 @@ def test_a_table_keeps_its_keys(ran: Ran) -> None:
         assert ran.refused("named replaced", "keep the table's columns encrypted")
     assert ran.done["set"].rows == []
     assert ran.refused("loud insert", "minimum and maximum")
-    assert ran.done["same"].rows == ran.done["tag"].rows == ran.done["same_version"].rows == []
+    same = ("same", "tag", "same_version") if needs.ALL else ("same", "tag")
+    assert [ran.done[step].rows for step in same] == [[] for _ in same]
 
 
 def test_a_definition_that_shows_protected_columns_is_refused(ran: Ran) -> None:
