@@ -100,11 +100,10 @@ def conditions(job: Job) -> None:
     allowed = job.table("allowed")
     job.spark.conf.set(PREDICATES, "allow")
     job.note("allowed", f"DELETE FROM {allowed} WHERE ssn = {value}")
-    job.spark.conf.set(
-        PREDICATES.upper().replace("SPARK.DATASOURCE.PME-PARQUET", "spark.datasource.pme-parquet"), "redact"
-    )
+    upper = "spark.datasource.pme-parquet.DELTAPREDICATES"
+    job.spark.conf.set(upper, "redact")
     job.note("stricter", f"DELETE FROM {table} WHERE ssn = {other}")
-    job.spark.conf.unset("spark.datasource.pme-parquet.DELTAPREDICATES")
+    job.spark.conf.unset(upper)
     job.spark.conf.set(PREDICATES, "perhaps")
     job.note("perhaps", f"DELETE FROM {table} WHERE ssn = {value}")
     job.spark.conf.unset(PREDICATES)

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     Argument = Mapping[str, str] | str | bool
 
 
-# Spark analyses it once for all tests.
-@cache
+@cache  # Spark analyses it once for all tests.
 def people(spark: SparkSession, start: int = 0, count: int = 20) -> DataFrame:
     """Return people with an address, tags, scores and a few nulls; ``country`` serves for partitions."""
     return spark.range(start, start + count, 1, 2).selectExpr(

@@ -122,8 +122,7 @@ def created(store: pme.Keystore, names: Iterable[str]) -> pme.Keystore:
     """Create a keystore with keys in the quick way, and return it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("JAVA_TOOL_OPTIONS", QUICK)
-        store.create(list(names))
-    return store
+        return store.create(list(names))
 
 
 def kms_settings(kms: pme.Keystore) -> dict[str, str]:

@@ -95,8 +95,7 @@ class ObjectStore:
         self._losing: list[Callable[[str, str], bool]] = []
         self._failing: list[Failing] = []
         self._forgotten: list[str] = []
-        # It asks nobody for each request which service is meant.
-        self._app = create_backend_app("s3")
+        self._app = create_backend_app("s3")  # it looks for no other service, as moto's dispatcher would each time
         self._http = make_server(LOOPBACK, 0, self._answer, threaded=True, request_handler=_Quiet)
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         self.url = f"http://{LOOPBACK}:{self._http.server_address[1]}"
