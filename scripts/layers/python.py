@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from typing import TYPE_CHECKING
 
 from layers.graph import Use
@@ -24,7 +25,7 @@ def uses(project: Path, root: Path, package: str) -> Iterator[Use]:
     for module, file in known.items():
         tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
         own = module if file.name == "__init__.py" else module.rpartition(".")[0]
-        for node in ast.walk(tree):
+        for node in _statements(tree):
             for name in _imported(node, own):
                 used = _longest(name, known)
                 if used is not None and used != module:
@@ -34,6 +35,15 @@ def uses(project: Path, root: Path, package: str) -> Iterator[Use]:
 def _name(file: Path) -> str:
     parts = file.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements, the outer ones first: expressions, which are most of a file, hold none."""
+    todo: deque[ast.AST] = deque([tree])
+    while todo:
+        yield (node := todo.popleft())
+        for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+            todo.extend(getattr(node, part, ()))
 
 
 def _imported(node: ast.AST, package: str) -> Iterator[str]:
