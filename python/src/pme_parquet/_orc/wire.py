@@ -183,6 +183,9 @@ def _value(content: bytes, at: int, kind: int) -> tuple[Any, int]:
 
 
 def _number(content: bytes, at: int) -> tuple[int, int]:
+    # Most have one byte.
+    if at < len(content) and content[at] < _CONTINUES:
+        return content[at], at + 1
     value = 0
     for shift in range(_MAX_NUMBER_BYTES):
         if at == len(content):
