@@ -25,7 +25,7 @@ from tests.support.session import JAVA_OPTIONS, kms_jars, set_secrets
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-SOURCE = Path(__file__).with_name("OpenedClient.java")
+SOURCES = [Path(__file__).with_name(f"{name}.java") for name in ("OpenedClient", "WrapOnce")]
 KEY = bytes(range(16))
 # The file that a key is wrapped or unwrapped for, which messages begin with.
 WHERE = "/tables/people/part-0.parquet"
@@ -81,6 +81,7 @@ class ClientJvm(NamedTuple):
     """A JVM that has the connector on its class path."""
 
     gateway: Any
+    class_path: str
 
     @property
     def jvm(self) -> Any:
@@ -109,13 +110,15 @@ def client_jvm(directory: Path) -> Iterator[ClientJvm]:
         directory: where nothing is yet; it gets compiled classes.
     """
     set_secrets()
-    connector = Path(pme.jar_path())
-    java.compile_to(directory, SOURCE, against=[connector])
+    own = [Path(pme.jar_path()), *kms_jars()]
+    java.compile_to(directory, *SOURCES, against=own)
     jars = Path(pyspark.__file__).parent / "jars"
-    [py4j] = jars.glob("py4j-*.jar")
+    # In the order of Spark 4.3, so that its archive of loaded classes fits.
+    [first] = jars.glob("slf4j-api-*.jar")
+    rest = os.pathsep.join(map(str, [jars / "*", directory, *own]))
     port, token, process = launch_gateway(
-        jarpath=str(py4j),
-        classpath=os.pathsep.join(map(str, [directory, connector, *kms_jars(), jars / "*"])),
+        jarpath=str(first),
+        classpath=rest,
         javaopts=JAVA_OPTIONS.split(),
         java_path=str(java.java()),
         die_on_exit=True,
@@ -124,7 +127,7 @@ def client_jvm(directory: Path) -> Iterator[ClientJvm]:
     )
     gateway = JavaGateway(gateway_parameters=GatewayParameters(port=port, auth_token=token))
     try:
-        yield ClientJvm(gateway)
+        yield ClientJvm(gateway, f"{first}{os.pathsep}{rest}")
     finally:
         gateway.shutdown()
         process.stdin.close()

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyspark
 import pytest
 
 import pme_parquet as pme
 from tests.kms.aws import ELSEWHERE, FOOTER, KEYS, PAY, PII, REGION, USER, access, properties_of
 from tests.kms.client.opened import KEY
 from tests.support.expect import refused
-from tests.support.session import kms_jars
+from tests.support.session import JAVA_OPTIONS
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.kms.aws_server import AwsServer
     from tests.kms.client.opened import ClientJvm, Opened
     from tests.support.kms.moto_server import Moto
@@ -87,16 +87,16 @@ def test_a_key_opens_nothing_of_another_key(aws_client: Opened) -> None:
         aws_client.unwrap(wrapped, PAY)
 
 
-def wrap_once(aws: AwsServer, variables: dict[str, str], seconds: int = 30) -> subprocess.CompletedProcess[str]:
+def wrap_once(
+    clients: ClientJvm, aws: AwsServer, variables: dict[str, str], seconds: int = 30
+) -> subprocess.CompletedProcess[str]:
     """Wrap a key in a process of its own: the SDK settles where credentials come from once."""
-    jars = [*map(str, kms_jars()), str(pme.jar_path()), str(Path(pyspark.__file__).parent / "jars" / "*")]
-    source = Path(__file__).with_name("WrapOnce.java")
-    command = ["java", "-cp", os.pathsep.join(jars), str(source), aws.url, PII, str(seconds)]
+    command = ["java", *JAVA_OPTIONS.split(), "-cp", clients.class_path, "WrapOnce", aws.url, PII, str(seconds)]
     environment = os.environ | {"AWS_REGION": REGION} | variables
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_web_identity_gives_credentials_as_well(aws: AwsServer, tmp_path: Path) -> None:
+def test_web_identity_gives_credentials_as_well(clients: ClientJvm, aws: AwsServer, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("token-of-the-cluster")
     identity = {
@@ -104,7 +104,7 @@ def test_web_identity_gives_credentials_as_well(aws: AwsServer, tmp_path: Path) 
         "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/reader",
         "AWS_ENDPOINT_URL_STS": aws.url,
     }
-    done = wrap_once(aws, identity)
+    done = wrap_once(clients, aws, identity)
     assert done.stdout == "OPENED\n", done.stderr
     [login, *calls] = aws.calls
     assert "AssumeRoleWithWebIdentity" in login.action
@@ -113,9 +113,11 @@ def test_web_identity_gives_credentials_as_well(aws: AwsServer, tmp_path: Path) 
     assert {call.user for call in calls}.isdisjoint({USER, ""})
 
 
-def test_a_process_that_gives_no_credentials_in_time_is_not_waited_for(aws: AwsServer, tmp_path: Path) -> None:
+def test_a_process_that_gives_no_credentials_in_time_is_not_waited_for(
+    clients: ClientJvm, aws: AwsServer, tmp_path: Path
+) -> None:
     profile = tmp_path / "config"
     profile.write_text("[default]\ncredential_process = sleep 20\n")
-    done = wrap_once(aws, {"AWS_CONFIG_FILE": str(profile)}, seconds=1)
+    done = wrap_once(clients, aws, {"AWS_CONFIG_FILE": str(profile)}, seconds=1)
     assert "the search for AWS credentials and region did not end within 1 s" in done.stderr
     assert not aws.calls
