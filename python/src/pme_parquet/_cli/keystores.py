@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,19 +11,23 @@ from pme_parquet._cli.commands import Answer, Call, command
 from pme_parquet._cli.groups import Opening
 from pme_parquet._kms.keystore import Keystore
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 File = Annotated[Path, typer.Argument(metavar="PATH", help="The keystore file.")]
 
 
 @command(Keystore.create)
 def create(call: Call, path: File) -> Answer:
     """Create a keystore with new random AES keys: `pme-parquet keys create keys.p12 footer pii`."""
-    return _answer(_keystore(call, path).create(**call.arguments))
+    return _answer(_keystore(call, path).create(**call.arguments), call["aliases"])
 
 
 @command(Keystore.add)
 def add(call: Call, path: File) -> Answer:
     """Add new random AES keys to a keystore: `pme-parquet keys add keys.p12 pay`."""
-    return _answer(_keystore(call, path).add(*call["aliases"], bits=call["bits"]))
+    store = _keystore(call, path).add(*call["aliases"], bits=call["bits"])
+    return _answer(store, store.aliases())
 
 
 @command(Keystore.subset, password="target_password")  # noqa: S106 the name of an option
@@ -34,13 +38,14 @@ def subset(call: Call, source: Annotated[Path, typer.Argument(metavar="SOURCE", 
 
     Without --target-password, whoever gets the new keystore knows the password of the source.
     """
-    return _answer(_keystore(call, source).subset(**call.arguments))
+    return _answer(_keystore(call, source).subset(**call.arguments), call["aliases"])
 
 
 @command(Keystore.aliases)
 def list_(call: Call, path: File) -> Answer:
     """List the names of the keys in a keystore: `pme-parquet keys list keys.p12`."""
-    return _answer(_keystore(call, path))
+    store = _keystore(call, path)
+    return _answer(store, store.aliases())
 
 
 def _keystore(call: Call, path: Path) -> Keystore:
@@ -48,7 +53,8 @@ def _keystore(call: Call, path: Path) -> Keystore:
     return opening.keystore(path)
 
 
-def _answer(keystore: Keystore) -> Answer:
-    names = keystore.aliases()
+def _answer(keystore: Keystore, names: Sequence[str]) -> Answer:
+    """Names all its keys: a new keystore was listed before it got its path, and has those that were asked for."""
+    names = sorted(names)
     found = {"keystore": str(keystore.path), "type": keystore.type, "keys": names}
     return Answer("\n".join([f"{keystore.path} ({keystore.type})", *names]), found)
