@@ -122,6 +122,8 @@ def _command(folder: Path) -> list[str]:
         str(java()),
         *("--add-opens", "java.base/java.lang=ALL-UNNAMED"),
         *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+        # The fewest iterations that the JDK takes: it derives the key of its file twenty times as fast.
+        "-Djdk.jceks.iterationCount=10000",
         f"-Dlog4j.configuration=file:{folder}/kms-log4j.properties",
         f"-Dkms.config.dir={folder}",
         f"-Dkms.log.dir={folder}",
