@@ -6,7 +6,7 @@ import io
 import json
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, fields
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,9 @@ def _named(group: Any, *above: str) -> Iterator[tuple[str, ...]]:
         else:
             yield (*above, name)
 
+
+# A process of a user builds all commands for the one that it runs; this one runs hundreds.
+typer.main.get_command = cache(typer.main.get_command)
 
 # The names of all commands, as typed.
 COMMANDS = sorted(_named(typer.main.get_command(app)))
