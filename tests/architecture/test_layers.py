@@ -197,7 +197,7 @@ def test_a_test_that_imports_another_test_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_picture_has_every_layer() -> None:
-    command = [sys.executable, HOUSE, "draw", "pme_parquet in python/src"]
+    command = [sys.executable, str(HOUSE), "draw", "pme_parquet in python/src"]
     drawn = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "graph TD" in drawn
     assert 'n__display["_display"]' in drawn

@@ -36,7 +36,8 @@ def has_type(folder: str, name: str) -> bool:
     """Return whether a folder has a type, and for `Type.member` one of its members in the same file."""
     kind, _, member = name.partition(".")
     return any(
-        re.search(rf"\b(class|object|trait) {kind}\b", text)
+        kind in text
+        and re.search(rf"\b(class|object|trait) {kind}\b", text)
         and (not member or re.search(rf"\b(def|val) {member}\b", text))
         for text in scala(folder, "main").values()
     )

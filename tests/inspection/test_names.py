@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from thrift.protocol.TCompactProtocol import TCompactProtocol
-from thrift.Thrift import TType
-from thrift.transport.TTransport import TMemoryBuffer
-
 import pme_parquet as pme
 from pme_parquet._inspect.names import Names
 from pme_parquet._inspect.thrift import parse
+from tests.support.files.thrift import varint
 from tests.support.session import TEST_KMS
 
 if TYPE_CHECKING:
@@ -64,32 +61,12 @@ def test_inspect_verify_and_key_usage_name_columns_alike(spark: SparkSession, tm
 
 def test_a_schema_of_any_depth_is_read_in_bounds() -> None:
     depth = 100_000
-    buffer = TMemoryBuffer()
-    protocol = TCompactProtocol(buffer)
-    protocol.writeStructBegin("FileMetaData")
-    protocol.writeFieldBegin("schema", TType.LIST, 2)
-    protocol.writeListBegin(TType.STRUCT, depth + 1)
-    for number in range(depth + 1):
-        protocol.writeStructBegin("SchemaElement")
-        if number == depth:
-            protocol.writeFieldBegin("type", TType.I32, 1)
-            protocol.writeI32(1)
-            protocol.writeFieldEnd()
-        protocol.writeFieldBegin("name", TType.STRING, 4)
-        protocol.writeString("a")
-        protocol.writeFieldEnd()
-        if number < depth:
-            protocol.writeFieldBegin("num_children", TType.I32, 5)
-            protocol.writeI32(1)
-            protocol.writeFieldEnd()
-        protocol.writeFieldStop()
-        protocol.writeStructEnd()
-    protocol.writeListEnd()
-    protocol.writeFieldEnd()
-    protocol.writeFieldStop()
-    protocol.writeStructEnd()
+    # SchemaElement: its type is 1, its name 4, the number of its children 5.
+    inner, leaf = b"\x48\x01a\x15\x02\x00", b"\x15\x02\x38\x01a\x00"
+    # The list is field 2 of FileMetaData.
+    footer = b"\x29\xfc" + varint(depth + 1) + inner * depth + leaf + b"\x00"
     names = Names()
-    parse(buffer.getvalue(), {2: names.field})
+    parse(footer, {2: names.field})
     assert names.of([b"b.c", b"d"]) == "`b.c`.d"
 
 
