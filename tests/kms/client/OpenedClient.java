@@ -30,6 +30,14 @@ public final class OpenedClient {
   private final Kms kms;
   private final PausingClock clock;
 
+  // Read once: Hadoop looks for its files in each of Spark's jars.
+  private static final Configuration DEFAULTS = new Configuration();
+
+  private static Configuration configuration() {
+    DEFAULTS.size();
+    return new Configuration(DEFAULTS);
+  }
+
   private OpenedClient(Kms kms, PausingClock clock) {
     this.kms = kms;
     this.clock = clock;
@@ -39,7 +47,7 @@ public final class OpenedClient {
     return Outcome.of(
         () -> {
           KmsSettings settings = KmsAccess.settings(reader(options));
-          return new OpenedClient(KmsAccess.open(settings, new Configuration(), KeyAudit.off(KeyPurpose.Read$.MODULE$)), null);
+          return new OpenedClient(KmsAccess.open(settings, configuration(), KeyAudit.off(KeyPurpose.Read$.MODULE$)), null);
         });
   }
 
@@ -158,7 +166,7 @@ public final class OpenedClient {
     scala.collection.immutable.Map<Level, scala.collection.immutable.Map<String, String>> levels =
         scala.collection.immutable.Map$.MODULE$.empty();
     scala.collection.immutable.Set<Policy> policies = scala.collection.immutable.Set$.MODULE$.empty();
-    Configuration conf = new Configuration();
+    Configuration conf = configuration();
     return new DriverOptionReader(
         new OptionValues(levels.updated(Level.Option$.MODULE$, given), policies.toSeq()),
         conf,
