@@ -1,16 +1,19 @@
 package io.pmeparquet.spark
 
+import java.io.File
 import java.net.URI
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 import java.util.{Base64, Comparator}
 import java.util.zip.CRC32
 
+import scala.collection.mutable
 import scala.collection.JavaConverters._
 import scala.concurrent.duration.Duration
 import scala.util.hashing.MurmurHash3
 
 import munit.{FunSuite, Location}
+import org.apache.commons.io.FileUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileSystem
 import org.apache.spark.sql.{DataFrame, DataFrameReader, SparkSession}
@@ -23,6 +26,9 @@ import io.pmeparquet.Sha256
 abstract class SparkSuite extends FunSuite with Refusals {
   private var session: Option[SparkSession] = None
   private var made: Option[Path] = None
+
+  // By suite: some operations list all directories above a table's.
+  private lazy val ofSuite = Files.createTempDirectory(SparkSuite.scratch, "suite")
 
   /** The session of this test, with our extension and no other setting. Tables of the catalog are shared. */
   protected def spark: SparkSession = session.get
@@ -70,7 +76,7 @@ abstract class SparkSuite extends FunSuite with Refusals {
 
   override def beforeEach(context: BeforeEach): Unit = {
     Thread.currentThread.setContextClassLoader(SparkSuite.services)
-    made = Some(Files.createTempDirectory(SparkSuite.scratch, "test"))
+    made = Some(Files.createTempDirectory(ofSuite, "test"))
     session = Some(SparkSuite.shared.newSession())
     SparkSession.setActiveSession(spark)
     // Otherwise Spark looks for it in the stack, of each RDD.
@@ -116,6 +122,20 @@ abstract class SparkSuite extends FunSuite with Refusals {
 
   protected def write(frame: DataFrame, options: Map[String, String], path: String = target): Unit =
     frame.write.format(SparkSuite.Format).options(options).save(path)
+
+  private val kept = mutable.Map.empty[Any, Path]
+
+  /** A copy of a table that the suite writes once for all tests that ask for the same. */
+  protected def copied(asked: Any, path: String = target)(write: String => Unit): Unit = {
+    val made = kept.getOrElseUpdate(
+      asked, {
+        val place = Files.createTempDirectory(ofSuite, "kept").resolve("table")
+        write(place.toString)
+        place
+      }
+    )
+    FileUtils.copyDirectory(made.toFile, new File(path))
+  }
 
   protected def reader(options: Map[String, String]): DataFrameReader =
     spark.read.format(SparkSuite.Format).options(options)
@@ -209,11 +229,15 @@ object SparkSuite {
       .set("spark.sql.session.timeZone", "UTC")
       .set("spark.sql.warehouse.dir", scratch.resolve("warehouse").toString)
       .set("spark.local.dir", scratch.resolve("local").toString)
-    new UncleanedContext(settings)
+    val context = new UncleanedContext(settings)
     val started = SparkSession.builder().getOrCreate()
-    BriefConfiguration.shorten(started.sparkContext.hadoopConfiguration)
+    BriefConfiguration.shorten(started.sparkContext.hadoopConfiguration, Seq("fs.s3a.", "fs.gs."))
     started.sparkContext.hadoopConfiguration
       .set("fs.AbstractFileSystem.file.impl", classOf[QuickLocalFs].getName)
+    // A Bloom filter of unknown size has a megabyte by default, which is encrypted, copied and verified.
+    started.sparkContext.hadoopConfiguration.set("parquet.bloom.filter.max.bytes", "32768")
+    started.catalog.databaseExists("default")
+    context.forgetStatus()
     started
   }
 

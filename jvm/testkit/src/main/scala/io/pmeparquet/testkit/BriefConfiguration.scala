@@ -13,18 +13,21 @@ import org.apache.hadoop.mapred.JobConf
 object BriefConfiguration {
 
   /** Takes these defaults out of a Spark's configuration, before it is copied for the first query. */
-  def shorten(conf: Configuration): Unit = {
+  def shorten(conf: Configuration): Unit = shorten(conf, Nil)
+
+  /** @param unused what settings begin with that have defaults in their code, too, where nobody uses their file system */
+  def shorten(conf: Configuration, unused: Seq[String]): Unit = {
     // Loads the defaults. Once they are there, nothing adds them again.
     new JobConf(false)
     val names = conf.asScala.map(_.getKey).toList
     names
-      .filter(name => Option(conf.getPropertySources(name)).exists(_.forall(isUnread(name, _))))
+      .filter(name => Option(conf.getPropertySources(name)).exists(_.forall(isUnread(name, _, unused))))
       .foreach(conf.unset)
   }
 
-  private def isUnread(name: String, source: String): Boolean = Defaults(source) ||
+  private def isUnread(name: String, source: String, unused: Seq[String]): Boolean = Defaults(source) ||
     // Only the defaults say which class serves a scheme.
-    source == "core-default.xml" && InCode.exists(name.startsWith) && !name.endsWith(".impl")
+    source == "core-default.xml" && (InCode ++ unused).exists(name.startsWith) && !name.endsWith(".impl")
 
   private val Defaults = Set("mapred-default.xml", "yarn-default.xml")
 

@@ -1,8 +1,10 @@
 package io.pmeparquet.testkit
 
 import java.io.FileNotFoundException
-import java.nio.file.{Files, NoSuchFileException}
-import java.nio.file.attribute.{PosixFileAttributes, PosixFilePermissions}
+import java.nio.file.{FileSystemException, Files, Path => NioPath}
+import java.nio.file.attribute.{FileTime, PosixFilePermissions}
+import java.security.Principal
+import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.hadoop.fs.{FileStatus, LocalFileSystem, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
@@ -23,23 +25,24 @@ class QuickRawFileSystem extends RawLocalFileSystem {
         PosixFilePermissions.fromString(letters(permission))
       )
 
+  /** All of it in one call of the system, and the names of owners once: Hadoop asks six times, for each file it lists. */
   override def getFileStatus(path: Path): FileStatus = {
-    val status = super.getFileStatus(path)
+    val file = pathToFile(path).toPath
     val found =
-      try Files.readAttributes(pathToFile(path).toPath, classOf[PosixFileAttributes])
-      catch { case _: NoSuchFileException => throw new FileNotFoundException(s"File $path does not exist") }
-    val permission = PosixFilePermissions.toString(found.permissions)
+      try Files.readAttributes(file, QuickRawFileSystem.Asked)
+      catch { case _: FileSystemException => throw new FileNotFoundException(s"File $path does not exist") }
+    def time(name: String) = found.get(name).asInstanceOf[FileTime].toMillis
     new FileStatus(
-      status.getLen,
-      status.isDirectory,
-      status.getReplication.toInt,
-      status.getBlockSize,
-      status.getModificationTime,
-      status.getAccessTime,
-      FsPermission.valueOf((if (status.isDirectory) "d" else "-") + permission),
-      found.owner.getName,
-      found.group.getName,
-      status.getPath
+      found.get("size").asInstanceOf[Long],
+      found.get("isDirectory").asInstanceOf[Boolean],
+      1,
+      getDefaultBlockSize(path),
+      time("lastModifiedTime"),
+      time("lastAccessTime"),
+      new FsPermission((found.get("mode").asInstanceOf[Int] & 0x1ff).toShort),
+      QuickRawFileSystem.nameOf(found.get("uid"), "unix:owner", file),
+      QuickRawFileSystem.nameOf(found.get("gid"), "unix:group", file),
+      path.makeQualified(getUri, getWorkingDirectory)
     )
   }
 
@@ -49,4 +52,15 @@ class QuickRawFileSystem extends RawLocalFileSystem {
 
   private def letters(permission: FsPermission): String =
     Seq(permission.getUserAction, permission.getGroupAction, permission.getOtherAction).map(_.SYMBOL).mkString
+}
+
+private object QuickRawFileSystem {
+  private val Asked = "unix:size,isDirectory,lastModifiedTime,lastAccessTime,mode,uid,gid"
+  private val names = new ConcurrentHashMap[(Any, String), String]
+
+  /** The name of an owner or a group, which a file has by its number. */
+  private def nameOf(number: Any, attribute: String, file: NioPath): String = names.computeIfAbsent(
+    (number, attribute),
+    _ => Files.getAttribute(file, attribute).asInstanceOf[Principal].getName
+  )
 }

@@ -5,12 +5,14 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Paths}
 import java.nio.ByteBuffer
 import java.nio.ByteOrder.LITTLE_ENDIAN
+import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 
 import scala.collection.JavaConverters._
 import scala.util.Random
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.parquet.format.{FileMetaData, Util}
+import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 import org.apache.spark.sql.{AnalysisException, DataFrame}
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.types._
@@ -301,13 +303,29 @@ class WritePlanSuite extends PairSuite {
   test("a plan runs no job, calls no KMS and writes nothing") {
     // A write would fail for either key.
     val absent = kms ++ Map("footerKey" -> "missing", "columnKeys" -> "down: ssn")
-    val tracker = spark.sparkContext.statusTracker
-    val before = tracker.getJobIdsForGroup(null).toSet
+    val context = spark.sparkContext
+    val jobs = new LinkedBlockingQueue[String]
+    val listener = new SparkListener {
+      override def onJobStart(job: SparkListenerJobStart): Unit =
+        jobs.put(job.properties.getProperty("spark.jobGroup.id", "of others"))
+    }
     val warehouse = spark.conf.get("spark.sql.warehouse.dir").stripPrefix("file:")
-    val plan = untouched(directory.toString)(untouched(warehouse)(planOf(residents(), absent)))
-    assertEquals(tracker.getJobIdsForGroup(null).toSet, before)
-    residents().count()
-    assertNotEquals(tracker.getJobIdsForGroup(null).toSet, before, "a job is noticed")
+    context.addSparkListener(listener)
+    val plan =
+      try {
+        context.setJobGroup("of the plan", "")
+        val made = untouched(directory.toString)(untouched(warehouse)(planOf(residents(), absent)))
+        context.setJobGroup("later", "")
+        residents().count()
+        // Events come in their order.
+        def next() = Option(jobs.poll(1, TimeUnit.MINUTES)).getOrElse(fail("a job is not noticed"))
+        val seen = Iterator.continually(next()).takeWhile(_ != "later").toList
+        assert(!seen.contains("of the plan"), seen)
+        made
+      } finally {
+        context.clearJobGroup()
+        context.removeSparkListener(listener)
+      }
     assertEquals(plan.refusals, Nil)
     val refusal = failure(save(residents(), absent)).condition
     assert(Set[Condition](Condition.KeyNotFound, Condition.KmsUnavailable).contains(refusal))
