@@ -1,6 +1,6 @@
 package io.pmeparquet.spark
 
-import java.nio.file.{Files, Path}
+import java.nio.file.{Files, Path, Paths}
 import java.security.KeyStore
 import javax.crypto.spec.SecretKeySpec
 
@@ -36,8 +36,10 @@ abstract class KeystoreSuite extends SparkSuite {
   }
 
   /** Adds ten rows for each of the tenants acme, bolt and cafe. */
-  protected def writeTo(path: String, more: (String, String)*): Unit =
-    tenantRows.partitionBy("tenant").options(more.toMap).save(path)
+  protected def writeTo(path: String, more: (String, String)*): Unit = {
+    def write(to: String): Unit = tenantRows.partitionBy("tenant").options(more.toMap).save(to)
+    if (Files.exists(Paths.get(path))) write(path) else copied(more.toMap, path)(write)
+  }
 
   /** Rows of three tenants under a key for each. */
   protected def tenantRows: DataFrameWriter[Row] = spark

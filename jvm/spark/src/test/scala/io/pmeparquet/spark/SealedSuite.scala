@@ -31,6 +31,9 @@ abstract class SealedSuite extends SparkSuite {
   /** The same; in `make test`, each scan and each reader once. */
   protected val readers: Seq[Options] = if (isWhole) everyReader else Seq(everyReader.head, everyReader.last)
 
+  /** The pairs of both that `readers` leaves out. */
+  protected val otherReaders: Seq[Options] = if (isWhole) everyReader else everyReader.init.tail
+
   /** Without those of snapshots. */
   override protected def files(path: String = target): Seq[Path] =
     super.files(path).filterNot(_.getParent.endsWith(SnapshotDirectory.Name))

@@ -42,7 +42,7 @@ class StoredDefinitionsSuite extends SparkSuite with EachSpark {
   private val loud = "io.pmeparquet.spark.options.Loud$"
   private val hasRun = "pme.test.loud"
 
-  private def writeFiles(): Unit = write(people, kms + ("footerKey" -> "footer"))
+  private def writeFiles(): Unit = copied("people")(write(people, kms + ("footerKey" -> "footer"), _))
 
   private def listed(options: Map[String, String], between: String = " ") =
     options.map { case (name, value) => s"`$name`$between'$value'" }.mkString(", ")

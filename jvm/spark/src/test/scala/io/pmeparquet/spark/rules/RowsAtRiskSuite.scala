@@ -24,6 +24,8 @@ class RowsAtRiskSuite extends SparkSuite with EachSpark {
   ): Unit =
     frame.write.format(name).options(kms ++ formats(name)).mode(mode).partitionBy(columns: _*).save(path)
 
+  private def table(columns: Seq[String]): Unit = copied(columns)(save(numbers, _, columns))
+
   private def load(
       path: String = target,
       name: String = "pme-parquet",
@@ -50,7 +52,7 @@ class RowsAtRiskSuite extends SparkSuite with EachSpark {
 
   for ((read, frame) <- reads)
     test(s"an overwrite of what it reads is refused: $read") {
-      save(numbers, columns = Seq("day"))
+      table(Seq("day"))
       try
         untouched(directory.toString) {
           refused(Unsupported, "overwrite", "would be lost", "another directory") {
@@ -62,7 +64,7 @@ class RowsAtRiskSuite extends SparkSuite with EachSpark {
     }
 
   test("an overwrite from elsewhere and of single partitions is allowed") {
-    save(numbers, columns = Seq("day"))
+    table(Seq("day"))
     save(load(), s"$target-2", Seq("day"), "overwrite")
     save(load().limit(3), s"$target-2", mode = "overwrite")
     overwriteOneDay("dynamic")
@@ -81,7 +83,7 @@ class RowsAtRiskSuite extends SparkSuite with EachSpark {
     .save(target)
 
   test("an overwrite's own mode counts, not the session's: of single partitions, or of all") {
-    save(numbers, columns = Seq("day"))
+    table(Seq("day"))
     set(Map("spark.sql.sources.partitionOverwriteMode" -> "dynamic"))
     untouched()(refused(Unsupported, "overwrite", "would be lost")(overwriteOneDay("static")))
     set(Map("spark.sql.sources.partitionOverwriteMode" -> "static"))
@@ -105,7 +107,7 @@ class RowsAtRiskSuite extends SparkSuite with EachSpark {
     )
   )
     test(s"an append in another partition layout is refused: $there, $asked") {
-      save(numbers, columns = there)
+      table(there)
       untouched()(refused(Unsupported, "partition", advice)(save(numbers, columns = asked, mode = "append")))
       save(numbers, columns = there, mode = "append")
       assertEquals(load().count(), 12L)

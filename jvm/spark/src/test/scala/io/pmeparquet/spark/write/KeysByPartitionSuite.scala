@@ -1,13 +1,13 @@
 package io.pmeparquet.spark.write
 
-import java.nio.file.{Files, StandardCopyOption}
+import java.nio.file.{Files, Paths, StandardCopyOption}
 
 import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.DataFrame
 
 import io.pmeparquet.columns.KeyTemplate
-import io.pmeparquet.spark.admin.{KeyUsage, TableCopies, WritePlan}
+import io.pmeparquet.spark.admin.{KeysOfFiles, TableCopies, WritePlan}
 import io.pmeparquet.spark.keys.KeyGuard
 import io.pmeparquet.spark.SparkSuite
 import io.pmeparquet.Condition.{AadPrefix, BadOption, KeyDenied, KeyMetadata, KeyNotFound, Unsupported}
@@ -23,13 +23,20 @@ class KeysByPartitionSuite extends SparkSuite {
     "CASE WHEN id % 2 = 0 THEN 'DE' ELSE 'FR' END AS country"
   )
 
-  private def partitioned(frame: DataFrame, options: Map[String, String], mode: String = "error"): Unit =
+  private def partitioned(
+      frame: DataFrame,
+      options: Map[String, String],
+      mode: String = "error",
+      path: String = target
+  ): Unit =
     frame.write
       .format("pme-parquet")
       .options(options)
       .mode(mode)
       .partitionBy("tenant", "country")
-      .save(target)
+      .save(path)
+
+  private def table(): Unit = copied("table")(path => partitioned(rowsOf, all, path = path))
 
   private def expected = rows(rowsOf)
   private def found(options: Map[String, String]) =
@@ -39,14 +46,13 @@ class KeysByPartitionSuite extends SparkSuite {
 
   /** The master keys that the files of each directory name. */
   private def used: Map[String, Set[String]] =
-    files()
-      .map(_.getParent)
-      .distinct
-      .map { directory =>
-        val keys = KeyUsage.of(spark, directory.toString, kms).select("master_key").collect()
-        partition("").relativize(directory).toString -> keys.map(_.getString(0)).toSet
+    KeysOfFiles
+      .of(spark, target, kms)
+      .toSeq
+      .groupBy { case (file, _) =>
+        partition("").relativize(Paths.get(file).getParent).toString
       }
-      .toMap
+      .map { case (directory, files) => directory -> files.flatMap(_._2).toSet }
 
   private val named = (for (tenant <- 0 to 2; country <- Seq("DE", "FR"))
     yield s"tenant=c$tenant/country=$country" -> Set(s"t-c$tenant", s"pii-$country")).toMap
@@ -114,7 +120,7 @@ class KeysByPartitionSuite extends SparkSuite {
   }
 
   test("a key that is missing fails a write before it deletes or writes anything, with the names") {
-    partitioned(rowsOf, all)
+    table()
     val some = holding("t-c0", "t-c1", "pii-DE") ++ templates
     untouched() {
       for (mode <- Seq("append", "overwrite"))
@@ -125,7 +131,7 @@ class KeysByPartitionSuite extends SparkSuite {
   }
 
   test("a file in another partition's directory is refused by its key") {
-    partitioned(rowsOf, all)
+    table()
     val (from, to) = (partition("tenant=c0/country=DE"), partition("tenant=c1/country=DE"))
     val moved = files().find(_.startsWith(from)).get
     Files.move(moved, to.resolve("part-moved.parquet"), StandardCopyOption.REPLACE_EXISTING)
@@ -158,7 +164,7 @@ class KeysByPartitionSuite extends SparkSuite {
   }
 
   test("a partition of a catalog that lies in another one's directory is refused") {
-    partitioned(rowsOf, all)
+    table()
     val listed = all.map { case (name, value) => s"'$name' '$value'" }.mkString(", ")
     setOptions(kms)
     val columns = "ssn STRING, salary DOUBLE, id BIGINT, tenant STRING, country STRING"
@@ -174,7 +180,7 @@ class KeysByPartitionSuite extends SparkSuite {
   }
 
   test("an overwrite with rows that a second run of the query may not have is refused") {
-    partitioned(rowsOf, all)
+    table()
     val random = people.selectExpr("*", "concat('c', CAST(rand() * 3 AS INT)) AS tenant", "'DE' AS country")
     untouched() {
       refused(Unsupported, "not the same in each run")(partitioned(random, all, "overwrite"))
@@ -195,7 +201,7 @@ class KeysByPartitionSuite extends SparkSuite {
   }
 
   test("a footer key alone binds reads by its template") {
-    partitioned(rowsOf, all)
+    table()
     refused(KeyMetadata, "requires key 'x-c")(
       reader(kms + ("footerKey" -> "x-{tenant}")).load(target).collect()
     )

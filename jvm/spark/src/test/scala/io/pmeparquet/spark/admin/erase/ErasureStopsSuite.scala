@@ -29,7 +29,6 @@ class ErasureStopsSuite extends KeystoreSuite {
     reader(keystoreOptions + ("deniedFiles" -> "skip"))
       .load(target)
       .select("tenant")
-      .distinct()
       .collect()
       .map(_.getString(0))
       .toSet

@@ -39,7 +39,6 @@ class ErasureSuite extends KeystoreSuite {
     reader(keystoreOptions ++ more)
       .load(target)
       .select("tenant")
-      .distinct()
       .collect()
       .map(_.getString(0))
       .toSet
