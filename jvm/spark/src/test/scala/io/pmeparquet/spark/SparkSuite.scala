@@ -3,7 +3,7 @@ package io.pmeparquet.spark
 import java.io.File
 import java.net.URI
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{Files, Path}
+import java.nio.file.{Files, Path, Paths}
 import java.util.{Base64, Comparator}
 import java.util.zip.CRC32
 
@@ -79,6 +79,10 @@ abstract class SparkSuite extends FunSuite with Refusals {
     made = Some(Files.createTempDirectory(ofSuite, "test"))
     session = Some(SparkSuite.shared.newSession())
     SparkSession.setActiveSession(spark)
+    spark.sparkContext match {
+      case own: UncleanedContext => own.forgetStatus()
+      case _ => ()
+    }
     // Otherwise Spark looks for it in the stack, of each RDD.
     spark.sparkContext.setCallSite(context.test.name)
   }
@@ -194,8 +198,15 @@ object SparkSuite {
 
   private lazy val services = new RememberedServices(getClass.getClassLoader)
 
-  /** For the files of all tests. */
-  private[spark] lazy val scratch: Path = Files.createTempDirectory("pme-spark")
+  /**
+   * For the files of all tests. Some operations list all directories above a table's, and that of everybody's temporary
+   * files is large: this is in sbt's own for the module.
+   */
+  private[spark] lazy val scratch: Path = {
+    val own = Paths.get("target").toAbsolutePath
+    if (Files.isDirectory(own)) Files.createTempDirectory(own, "pme-spark")
+    else Files.createTempDirectory("pme-spark")
+  }
 
   /** One Spark for all suites of the JVM, which ends with it. */
   lazy val shared: SparkSession = {
@@ -229,15 +240,13 @@ object SparkSuite {
       .set("spark.sql.session.timeZone", "UTC")
       .set("spark.sql.warehouse.dir", scratch.resolve("warehouse").toString)
       .set("spark.local.dir", scratch.resolve("local").toString)
-    val context = new UncleanedContext(settings)
+    new UncleanedContext(settings)
     val started = SparkSession.builder().getOrCreate()
     BriefConfiguration.shorten(started.sparkContext.hadoopConfiguration, Seq("fs.s3a.", "fs.gs."))
     started.sparkContext.hadoopConfiguration
       .set("fs.AbstractFileSystem.file.impl", classOf[QuickLocalFs].getName)
     // A Bloom filter of unknown size has a megabyte by default, which is encrypted, copied and verified.
     started.sparkContext.hadoopConfiguration.set("parquet.bloom.filter.max.bytes", "32768")
-    started.catalog.databaseExists("default")
-    context.forgetStatus()
     started
   }
 

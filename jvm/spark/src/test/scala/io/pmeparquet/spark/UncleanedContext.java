@@ -26,7 +26,7 @@ class UncleanedContext extends SparkContext {
     return function;
   }
 
-  /** Once a session has begun, which adds one. */
+  /** Before each test: Spark adds one of them when it is first needed. */
   void forgetStatus() {
     for (Class<? extends SparkListenerInterface> kind : List.of(AppStatusListener.class, SQLAppStatusListener.class)) {
       JavaConverters.seqAsJavaList(listenerBus().findListenersByClass(ClassTag$.MODULE$.apply(kind)))

@@ -32,6 +32,9 @@ class ResolvedConfigurationSuite extends SparkSuite with EachSpark {
   private def magic(path: String) =
     files(path).map(file => new String(Files.readAllBytes(file).take(4), UTF_8))
 
+  /** A plaintext table. */
+  private def plain(path: String = target): Unit = copied("plain", path)(people.write.parquet(_))
+
   private def load(path: String): DataFrame = spark.read.schema(people.schema).parquet(path)
 
   for (
@@ -51,7 +54,7 @@ class ResolvedConfigurationSuite extends SparkSuite with EachSpark {
     )
   )
     test(s"half a configuration is refused before anything is written or read: $half") {
-      people.write.parquet(s"$target-plain")
+      plain(s"$target-plain")
       set(settings)
       for (
         run <- Seq[() => Any](() => people.write.parquet(target), () => load(s"$target-plain").collect())
@@ -81,7 +84,7 @@ class ResolvedConfigurationSuite extends SparkSuite with EachSpark {
 
   for ((statement, run) <- statements)
     test(s"every statement on Parquet and ORC is checked: $statement") {
-      people.write.parquet(target)
+      plain()
       people.write.saveAsTable("t")
       set(late(factory ++ named))
       untouched(directory.toString)(refused(BadOption, "pme-parquet.footerKey", "spark.hadoop.")(run()))
@@ -91,7 +94,7 @@ class ResolvedConfigurationSuite extends SparkSuite with EachSpark {
     }
 
   test("a read through Spark's V2 source is checked") {
-    people.write.parquet(target)
+    plain()
     set(late(factory ++ named) + ("spark.sql.sources.useV1SourceList" -> ""))
     refused(BadOption, "pme-parquet.footerKey")(load(target).collect())
   }
