@@ -10,9 +10,13 @@ import io.pmeparquet.spark.session.SparkAccess
 object KeysOfFiles {
   def of(session: SparkSession, table: String, options: Map[String, String]): Map[String, Set[String]] = {
     val files = TableFiles.list(new Path(table), SparkAccess.hadoopConf(session, options)).files
-    new FooterReading(session, options).look(Seq(files)).head.map { case (file, found) =>
-      val use = found.fold(failed => throw new AssertionError(failed.toString), identity)
-      new Path(file.path).toUri.getPath -> use.uses.flatMap(_.masterKeyId).toSet
-    }.toMap
+    new FooterReading(session, options)
+      .look(Seq(files))
+      .head
+      .map { case (file, found) =>
+        val use = found.fold(failed => throw new AssertionError(failed.toString), identity)
+        new Path(file.path).toUri.getPath -> use.uses.flatMap(_.masterKeyId).toSet
+      }
+      .toMap
   }
 }
