@@ -349,6 +349,8 @@ class SealedOrcSuite extends SealedSuite {
       val write = WatchedKms.options + ("columnKeys" -> "pii: name")
       TableCopies.rekey(fresh, path, directory.resolve(to).toString, reading.asJava, write.asJava)
     }
+    // Of suites before this one.
+    WatchedKms.reset()
     assertEquals(rekey("copy").rows, 1000L)
     WatchedKms.reset()
     val file = files(path).head
