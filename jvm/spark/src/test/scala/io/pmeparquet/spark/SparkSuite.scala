@@ -198,6 +198,8 @@ object SparkSuite {
 
   private lazy val services = new RememberedServices(getClass.getClassLoader)
 
+  private val isInterpreted = sys.props.get("spark.sql.codegen.factoryMode").contains("NO_CODEGEN")
+
   /**
    * For the files of all tests. Some operations list all directories above a table's, and that of everybody's temporary
    * files is large: this is in sbt's own for the module.
@@ -229,8 +231,9 @@ object SparkSuite {
       .setAppName("pme-parquet suites")
       .set("spark.sql.extensions", classOf[PmeExtensions].getName)
       .set("spark.ui.enabled", "false")
-      // For a user interface that nobody looks at, Spark describes each plan, and notes each task.
-      .set("spark.sql.ui.explainMode", "simple")
+      // For a user interface that nobody looks at, Spark describes each plan, and notes each task. Of a plan's code there
+      // is nothing to tell where expressions are interpreted, as in `make test`.
+      .set("spark.sql.ui.explainMode", if (isInterpreted) "codegen" else "simple")
       .set("spark.ui.liveUpdate.period", "-1")
       .set("spark.driver.host", "127.0.0.1")
       .set("spark.driver.bindAddress", "127.0.0.1")
