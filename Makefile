@@ -214,7 +214,7 @@ target/jars/hudi/.all: $(JARS)
 $(JARS): export SBT_OPTS = -Dsbt.ivy.home=$(CURDIR)/target/ivy
 $(JARS): $(JVM_SOURCES) scripts/sbt scripts/fetch-sbt | .venv/.pyspark
 	rm -rf target/jars target/ivy/local target/maven
-	$(SBT_OF_JARS) "all jars $(BESIDE_JARS) publishLocal publish" built $(AFTER_JARS)
+	$(SBT_OF_JARS) "all $(strip jars $(BESIDE_JARS)) publishLocal publish" built $(AFTER_JARS)
 
 $(WHEEL): $(JARS) $(PYTHON_SOURCES) LICENSE | .venv/.ready
 	rm -rf python/src/pme_parquet/jars target/wheel/pme_parquet-*

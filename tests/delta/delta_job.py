@@ -142,6 +142,10 @@ def properties(job: Job) -> None:
     job.note("loud insert", f"INSERT INTO {table} VALUES (8, '{CANARY}-8', true, 'x')")
     job.note("same", f"ALTER TABLE {table} SET TBLPROPERTIES ({SILENT})")
     job.note("tag", f"ALTER TABLE {table} SET TBLPROPERTIES ('team' = 'me')")
+    late = f"delta.`{job.work / 'tables' / 'late'}`"
+    job.sql(f"CREATE TABLE {late} (id LONG, ssn STRING) USING delta")
+    job.sql(f"ALTER TABLE {late} SET TBLPROPERTIES ('parquet.encryption.footer.key' = 'footer')")
+    job.note("restore", f"RESTORE TABLE {late} TO VERSION AS OF 0")
     job.note("replaced", f"CREATE OR REPLACE TABLE {table} (id LONG, ssn STRING) USING delta")
     job.note("replaced as", f"CREATE OR REPLACE TABLE {table} USING delta AS SELECT 1L AS id")
     named = "named"
@@ -168,11 +172,6 @@ def properties(job: Job) -> None:
     job.attempt("no factory stream", lambda: started.start(place).awaitTermination())
     if not needs.ALL:
         return
-    # Delta joins files for seconds before it commits, and a commit is refused like the others.
-    late = f"delta.`{job.work / 'tables' / 'late'}`"
-    job.sql(f"CREATE TABLE {late} (id LONG, ssn STRING) USING delta")
-    job.sql(f"ALTER TABLE {late} SET TBLPROPERTIES ('parquet.encryption.footer.key' = 'footer')")
-    job.note("restore", f"RESTORE TABLE {late} TO VERSION AS OF 0")
     job.note("same_version", f"RESTORE TABLE {late} TO VERSION AS OF 1")
     job.attempt("no factory select", partial(collected, plain, f"INSERT INTO {table} SELECT * FROM {table}"))
     replace = f"CREATE OR REPLACE TABLE {table} USING delta AS {row}"

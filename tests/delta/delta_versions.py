@@ -57,6 +57,7 @@ def constraints(job: Job) -> None:
     job.note("check options", f"CREATE TABLE {made('checked')} {listed} OPTIONS ({CHECK}) {KEYS}, {SILENT})")
     table = job.table("constrained")
     job.note("check altered", f"ALTER TABLE {table} SET TBLPROPERTIES ({CHECK.replace('constraints', 'CONSTRAINTS')})")
+    job.note("check cloned", f"CREATE TABLE {made('checked')} SHALLOW CLONE {table} TBLPROPERTIES ({CHECK})")
     plain = made("checked_before")
     job.sql(f"CREATE TABLE {plain} {listed} TBLPROPERTIES ({CHECK})")
     job.note("check before keys", f"ALTER TABLE {plain} SET TBLPROPERTIES {ONLY_KEYS}, {SILENT})")
@@ -65,7 +66,6 @@ def constraints(job: Job) -> None:
     options = {"delta.dataSkippingNumIndexedCols": "1", "delta.constraints.c": f"ssn <> '{CANARY}-1'"}
     job.attempt("check saved", lambda: rows.options(**options).save(str(place / "checked")))
     if needs.ALL:
-        job.note("check cloned", f"CREATE TABLE {made('checked')} SHALLOW CLONE {table} TBLPROPERTIES ({CHECK})")
         row = f"AS SELECT 1L AS id, '{CANARY}-1' AS ssn"
         by_query = f"USING delta {KEYS}, {SILENT}, {CHECK}) {row}"
         job.note("check selected", f"CREATE TABLE {made('checked-selected')} {by_query}")

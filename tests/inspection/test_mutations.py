@@ -148,7 +148,8 @@ def test_footers_that_would_take_much_memory(tmp_path: Path) -> None:
     files = [Original(framed(footer[:BIGGEST], b"PAR1"), None) for footer in bombs(BIGGEST).values()]
     outcome = looked_at(tmp_path, iter(files))
     assert outcome.looked == outcome.findings == len(files)
-    assert outcome.mebibytes < MEBIBYTES
+    # One tiny file takes 18.
+    assert outcome.mebibytes < (MEBIBYTES if needs.ALL else 40)
 
 
 # Made when they are used: these texts are long, and every process collects this test.

@@ -40,6 +40,7 @@ def test_a_listing_for_people_has_one_key_per_line(tmp_path: Path) -> None:
     path = str(tmp_path / "keys.p12")
     created = run("keys", "create", path, "pii", "footer")
     assert created.out.splitlines() == [f"{path} (PKCS12)", "footer", "pii"]
+    assert run("keys", "list", path).out == created.out
 
 
 def test_wrong_use_exits_with_2_and_says_why(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 import pme_parquet as pme
 from tests.kms.aws import ELSEWHERE, FOOTER, KEYS, PAY, PII, REGION, USER, access, properties_of
 from tests.kms.client.opened import KEY
+from tests.support import java
 from tests.support.expect import refused
 from tests.support.session import JAVA_OPTIONS
 
@@ -91,7 +92,7 @@ def wrap_once(
     clients: ClientJvm, aws: AwsServer, variables: dict[str, str], seconds: int = 30
 ) -> subprocess.CompletedProcess[str]:
     """Wrap a key in a process of its own: the SDK settles where credentials come from once."""
-    command = ["java", *JAVA_OPTIONS.split(), "-cp", clients.class_path, "WrapOnce", aws.url, PII, str(seconds)]
+    command = [java.java(), *JAVA_OPTIONS.split(), "-cp", clients.class_path, "WrapOnce", aws.url, PII, str(seconds)]
     environment = os.environ | {"AWS_REGION": REGION} | variables
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

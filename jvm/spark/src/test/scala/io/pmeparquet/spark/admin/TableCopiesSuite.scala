@@ -171,9 +171,8 @@ class TableCopiesSuite extends PlainTableSuite {
 
   /** A failed job ends before its other tasks do. */
   private def settle(): Unit = {
-    val tracker = spark.sparkContext.statusTracker
     val end = System.nanoTime + 60L * 1000 * 1000 * 1000
-    def isBusy = tracker.getExecutorInfos.exists(_.numRunningTasks > 0) || names().exists(_.startsWith("."))
+    def isBusy = names().exists(_.startsWith("."))
     while (isBusy && System.nanoTime < end) Thread.sleep(10)
   }
 

@@ -14,9 +14,9 @@ class CreateKeysSuite extends KeystoreSuite {
 
   test("missing keys are made, and existing ones are used") {
     makeKeys("t-acme")
-    writeTo(target, creating)
+    addTo(target, creating)
     assertEquals(count(), 30L)
-    writeTo(target)
+    addTo(target)
     assertEquals(count(), 60L)
   }
 
@@ -28,33 +28,33 @@ class CreateKeysSuite extends KeystoreSuite {
 
   test("without the option nothing is made, and the write fails before it begins") {
     makeKeys("t-acme")
-    untouched(keystore.toString)(refused(Condition.KeyNotFound, "t-bolt", "t-cafe")(writeTo(target)))
+    untouched(keystore.toString)(refused(Condition.KeyNotFound, "t-bolt", "t-cafe")(addTo(target)))
     assert(!Files.exists(Paths.get(target)))
   }
 
   test("executors that call the KMS themselves have the new keys") {
     makeKeys("t-acme")
-    writeTo(target, creating, "kms.callFrom" -> "executor", "doubleWrapping" -> "false")
+    addTo(target, creating, "kms.callFrom" -> "executor", "doubleWrapping" -> "false")
     assertEquals(count(), 30L)
   }
 
   test("a key of a plain name is not made, and then neither are the others") {
     makeKeys("t-acme")
     untouched(keystore.toString) {
-      refused(Condition.KeyNotFound, "'pii'")(writeTo(target, creating, "columnKeys" -> "pii: name"))
+      refused(Condition.KeyNotFound, "'pii'")(addTo(target, creating, "columnKeys" -> "pii: name"))
     }
   }
 
   test("a key that was destroyed is not made again") {
     makeKeys("t-acme", "t-bolt", "t-cafe")
-    writeTo(target)
+    addTo(target)
     Erasure.run(spark, target, keystoreOptions, Seq("t-acme"), Map("tenant" -> "acme"), dryRun = false)
-    untouched(keystore.toString)(refused(Condition.KeyDestroyed, "t-acme")(writeTo(target, creating)))
+    untouched(keystore.toString)(refused(Condition.KeyDestroyed, "t-acme")(addTo(target, creating)))
   }
 
   test("a KMS that makes no keys is refused") {
     makeKeys("t-acme")
-    refused(Condition.Unsupported, "createKeys")(writeTo(target, (holding("t-acme").toSeq :+ creating): _*))
+    refused(Condition.Unsupported, "createKeys")(addTo(target, (holding("t-acme").toSeq :+ creating): _*))
   }
 
   test("EXPLAIN makes no keys") {

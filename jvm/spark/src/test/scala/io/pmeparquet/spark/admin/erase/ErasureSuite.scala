@@ -284,7 +284,7 @@ class ErasureSuite extends KeystoreSuite {
   test("another table under the key keeps it, unless it is named") {
     customers()
     val orders = directory.resolve("orders").toString
-    writeTo(orders)
+    addTo(orders)
     kept("another table")(erase(others = Seq(orders)))
     val done = erase(also = Seq(orders), others = Seq(orders))
     assertEquals(done.path("totals").path("rows").asLong, 20L)
