@@ -9,6 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
   BoundReference,
   UnsafeProjection,
+  UnsafeRow,
+  XXH64,
   XxHash64
 }
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
@@ -101,7 +103,7 @@ private[migration] object FileRows {
 
 /**
  * What all rows of a file have in each column, whatever their order: how many NULLs, and the sum of the hashes of its
- * values.
+ * values and of their forms.
  *
  * @param whole the sum of the hashes of whole rows: which values belong together
  */
@@ -135,19 +137,29 @@ private[migration] object RowChecksums {
     val columns = schema.fields.toList.zipWithIndex.map { case (field, at) =>
       BoundReference(at, field.dataType, nullable = true)
     }
-    val hash = UnsafeProjection.create((columns.map(List(_)) :+ columns).map(XxHash64(_, Seed)))
+    // A hash that Spark does not compile takes what is behind a NULL in an array of a batch for a value.
+    val plain = UnsafeProjection.create(columns)
+    val hash = UnsafeProjection.create(columns.map(column => XxHash64(List(column), Seed)))
+    val kinds = schema.fields.map(_.dataType)
     val nulls, hashes = new Array[Long](width)
     var count, whole = 0L
     rows.foreach { row =>
       each()
-      val hashed = hash(row)
+      val cells = row match {
+        case already: UnsafeRow => already
+        case other => plain(other)
+      }
+      val hashed = hash(cells)
       var at = 0
+      var together = Seed
       while (at < width) {
-        if (row.isNullAt(at)) nulls(at) += 1
-        hashes(at) += hashed.getLong(at)
+        if (cells.isNullAt(at)) nulls(at) += 1
+        val cell = ValueForm.hash(cells, at, kinds(at), hashed.getLong(at))
+        hashes(at) += cell
+        together = XXH64.hashLong(cell, together)
         at += 1
       }
-      whole += hashed.getLong(width)
+      whole += together
       count += 1
     }
     RowChecksums(count, List.tabulate(width)(at => Column(nulls(at), hashes(at))), whole)
