@@ -92,7 +92,8 @@ def wrap_once(
     clients: ClientJvm, aws: AwsServer, variables: dict[str, str], seconds: int = 30
 ) -> subprocess.CompletedProcess[str]:
     """Wrap a key in a process of its own: the SDK settles where credentials come from once."""
-    command = [java.java(), *JAVA_OPTIONS.split(), "-cp", clients.class_path, "WrapOnce", aws.url, PII, str(seconds)]
+    java_command = [str(java.java()), *JAVA_OPTIONS.split(), "-cp", clients.class_path]
+    command = [*java_command, "WrapOnce", aws.url, PII, str(seconds)]
     environment = os.environ | {"AWS_REGION": REGION} | variables
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
