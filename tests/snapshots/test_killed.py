@@ -21,6 +21,7 @@ from tests.snapshots.killed_job import STEPS, overwrite
 from tests.snapshots.tables import KMS, ids, seal, write
 from tests.support import file_systems, needs
 from tests.support.canary import data_files
+from tests.support.expect import condition
 from tests.support.file_systems import NEVER
 from tests.support.frames import people
 from tests.support.processes import assert_halts
@@ -113,7 +114,7 @@ def assert_goes_on(spark: SparkSession, table: Path, step: str) -> None:
         is_refused = step == "overwrite"
     except AnalysisException as error:
         # Spark's, for a table whose files are deleted.
-        is_refused = error.getCondition() == "UNABLE_TO_INFER_SCHEMA" and not data_files(table)
+        is_refused = condition(error) == "UNABLE_TO_INFER_SCHEMA" and not data_files(table)
     assert is_read or (is_refused and step in WRITES)
     if step == "overwrite":
         with file_systems.stopping(spark, NEVER):
