@@ -44,6 +44,10 @@ abstract class KeystoreSuite extends SparkSuite {
     if (Files.exists(Paths.get(path))) addTo(path, more: _*)
     else copied(more.toMap, path)(addTo(_, more: _*))
 
+  /** The tenants whose rows a reader with these options finds. */
+  protected def tenantsRead(more: (String, String)*): Set[String] =
+    reader(keystoreOptions ++ more).load(target).select("tenant").collect().map(_.getString(0)).toSet
+
   /** Rows of three tenants under a key for each. */
   protected def tenantRows: DataFrameWriter[Row] = spark
     .range(30)
