@@ -284,11 +284,7 @@ publish-pypi:
 	touch $@
 
 # With the packages of the tests, so that none of them becomes another version.
-.venv/.docs: $(REQUIREMENTS)/docs.txt $(REQUIREMENTS)/test.txt .venv/.wheel
-	.venv/bin/$(INSTALL) -r $(REQUIREMENTS)/test.txt -r $<
-	touch $@
-
-.venv/.clouds: $(REQUIREMENTS)/clouds.txt $(REQUIREMENTS)/test.txt .venv/.wheel
+.venv/.docs .venv/.clouds: .venv/.%: $(REQUIREMENTS)/%.txt $(REQUIREMENTS)/test.txt .venv/.wheel
 	.venv/bin/$(INSTALL) -r $(REQUIREMENTS)/test.txt -r $<
 	touch $@
 
