@@ -30,7 +30,7 @@ def parser(description: str | None, repetitions: int) -> argparse.ArgumentParser
 
 
 def in_process(module: str, arguments: Sequence[str], place: Path, work: str) -> Numbers:
-    """Run a module again for some work, and return what it prints last. Show it at once: all takes an hour."""
+    """Run a module again for some work, show what it found, and return it: all rounds can take an hour."""
     command = [sys.executable, "-m", module, *arguments, "--process", str(place), work]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found: Numbers = json.loads(done.stdout.splitlines()[-1])

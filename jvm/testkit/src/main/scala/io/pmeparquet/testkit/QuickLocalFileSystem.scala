@@ -28,6 +28,7 @@ class QuickRawFileSystem extends RawLocalFileSystem {
   /** All of it in one call of the system, and the names of owners once: Hadoop asks six times, for each file it lists. */
   override def getFileStatus(path: Path): FileStatus = {
     val file = pathToFile(path).toPath
+    // Hadoop's own does not tell a file that it may not look at from one that is not there, either.
     val found =
       try Files.readAttributes(file, QuickRawFileSystem.Asked)
       catch { case _: FileSystemException => throw new FileNotFoundException(s"File $path does not exist") }
