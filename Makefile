@@ -32,15 +32,19 @@ SITE_SOURCES := docs/conf.py docs/_toc.yml $(wildcard docs/_site/*.py) $(shell f
 
 SCALA_TESTS := scalafmtCheckAll scalafmtSbtCheck test
 SPARKS := $(OLDEST) $(BETWEEN) $(NEWEST)
-# The parts of `make test-all`: the Scala suites, those of jvm/spark on each Spark 4, and each folder of tests on each Spark.
+# The parts of `make test-all`: the Scala suites, those of jvm/spark on each Spark 4, and each folder of tests on the oldest
+# and the newest Spark. A Spark between them runs the rows of `make test`, in one part, and whole what depends on it most:
+# its installation, and the newest version of another format that runs on it.
 SUITES := $(patsubst %,%-suites,$(BETWEEN) $(NEWEST))
 # `storage.hdfs` is tests/storage/hdfs, which `storage` leaves out.
 FOLDERS := $(subst /,.,$(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py)))))
 inner_of = $(sort $(dir $(wildcard tests/$(1)/*/test_*.py)))
 # What meets no Spark, or only the newest one.
 ONCE := architecture flink storage.clouds vectors
-PARTS := scala $(SUITES) $(foreach spark,$(filter-out $(NEWEST),$(SPARKS)),$(patsubst %,$(spark)-%,$(filter-out $(ONCE),$(FOLDERS)))) \
-  $(FOLDERS:%=$(NEWEST)-%)
+# What the part `tests` lacks; scripts/test-part has the same list.
+BESIDE_TESTS := $(ONCE) docs packaging
+PARTS := $(sort scala $(SUITES) $(BETWEEN:%=%-tests) $(BETWEEN:%=%-packaging) 4.1.4-comet 4.1.4-iceberg 4.2.1-delta \
+  $(patsubst %,$(OLDEST)-%,$(filter-out $(ONCE),$(FOLDERS))) $(FOLDERS:%=$(NEWEST)-%))
 # One or two files of each area, which together take a few minutes.
 QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_end_to_end.py delta/test_places.py docs/test_links.py doctor/test_shown.py \
   format/test_streaming.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
@@ -113,12 +117,21 @@ test-all-$(1)-suites: | $(call python_of,$(1))/.ready
 endef
 $(foreach spark,$(BETWEEN) $(NEWEST),$(eval $(call suites_of,$(spark))))
 
+tested_with = $(call tested_on,$(call python_of,$(1))) $(ACCP_WHEEL) $(patsubst %,target/jars/%/.all,iceberg delta hudi)
+
 define parts_of
-test-all-$(1)-%: $(call tested_on,$(call python_of,$(1))) $$(ACCP_WHEEL) target/jars/iceberg/.all target/jars/delta/.all target/jars/hudi/.all
+test-all-$(1)-%: $(call tested_with,$(1))
 	PME_TEST_ALL=1 scripts/test-part $(1)-$$* $(call python_of,$(1))/bin/python -m pytest tests/$$(subst .,/,$$*) \
 	  $$(addprefix --ignore=,$$(call inner_of,$$*)) $$(PYTEST_ARGS)
 endef
 $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
+
+define between_of
+test-all-$(1)-tests: $(call tested_with,$(1))
+	scripts/test-part $(1)-tests env PME_TEST_HERE=1 $(call python_of,$(1))/bin/python -m pytest \
+	  $(patsubst %,--ignore=tests/%,$(subst .,/,$(BESIDE_TESTS))) $$(PYTEST_ARGS)
+endef
+$(foreach spark,$(BETWEEN),$(eval $(call between_of,$(spark))))
 
 # Only these tests, on the newest Spark, read stores with the clouds' own clients and with Python's packages.
 test-all-$(NEWEST)-storage.clouds: .venv/.clouds

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).resolve().parents[2]
-PARTS = ("scala", "4.3.0-suites", "4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client")
+NEWEST = ("suites", "format", "orc", "docs", "kms.client")
+PARTS = ("scala", *(f"4.3.0-{name}" for name in NEWEST), "3.5.9-kms", "4.0.5-tests")
 PRINT = ("sh", "-c", "echo work; echo '== 7 passed in 1s =='")
 
 # Tests have no name of their own in git.
@@ -98,17 +99,17 @@ def passed(project: Path, commit: str | None = None) -> None:
         ("tests/conftest.py", PARTS),
         ("unknown.txt", PARTS),
         ("jvm/core/src/test/DoorSuite.scala", ["scala", "4.3.0-suites"]),
-        ("jvm/kms-aws/src/main/Signer.java", ["scala", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
+        ("jvm/kms-aws/src/main/Signer.java", ["scala", "4.3.0-docs", "4.3.0-kms.client", "3.5.9-kms", "4.0.5-tests"]),
         ("docs/orc.md", ["4.3.0-docs"]),
-        ("tests/orc/test_read.py", ["4.3.0-orc", "4.3.0-docs"]),
+        ("tests/orc/test_read.py", ["4.3.0-orc", "4.3.0-docs", "4.0.5-tests"]),
         # By way of another helper.
-        ("tests/support/rows.py", ["4.3.0-format", "4.3.0-docs"]),
-        ("tests/support/Kms.java", ["4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
+        ("tests/support/rows.py", ["4.3.0-format", "4.3.0-docs", "4.0.5-tests"]),
+        ("tests/support/Kms.java", PARTS[2:]),
         # Of the folder's conftest.py, and of that of the folder above.
-        ("tests/kms/served.py", ["4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
-        ("tests/data/a.orc", ["4.3.0-format", "4.3.0-orc", "4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
-        ("tests/kms/server.py", ["4.3.0-docs", "3.5.9-kms", "4.3.0-kms.client"]),
-        ("tests/kms/test_vault.py", ["4.3.0-docs", "3.5.9-kms"]),
+        ("tests/kms/served.py", ["4.3.0-docs", "4.3.0-kms.client", "3.5.9-kms", "4.0.5-tests"]),
+        ("tests/data/a.orc", PARTS[2:]),
+        ("tests/kms/server.py", ["4.3.0-docs", "4.3.0-kms.client", "3.5.9-kms", "4.0.5-tests"]),
+        ("tests/kms/test_vault.py", ["4.3.0-docs", "3.5.9-kms", "4.0.5-tests"]),
         ("tests/vectors/vectors.json", ["scala", "4.3.0-docs"]),
         ("bench/speed.py", []),
     ],
@@ -133,10 +134,10 @@ def test_a_mend_may_state_what_it_touches_and_then_each_later_one_must(project: 
     assert open_parts(project) == list(PARTS)
     git(project, "commit", "--quiet", "--all", "--message=Mend\n\nWhy.\n\nTouches: *-orc,\n  *-kms")
     suites = ["scala", "4.3.0-suites"]
-    assert open_parts(project) == [*suites, "4.3.0-orc", "3.5.9-kms"]
+    assert open_parts(project) == [*suites, "4.3.0-orc", "3.5.9-kms", "4.0.5-tests"]
     mended.write_text("mended twice")
     git(project, "commit", "--quiet", "--all", "--message=Mend\n\nTouches: 4.3.0-format")
-    assert open_parts(project) == [*suites, "4.3.0-format", "4.3.0-orc", "3.5.9-kms"]
+    assert open_parts(project) == [*suites, "4.3.0-format", "4.3.0-orc", "3.5.9-kms", "4.0.5-tests"]
     mended.write_text("mended again")
     git(project, "commit", "--quiet", "--all", "--message=Mend")
     assert open_parts(project) == list(PARTS)
@@ -191,7 +192,7 @@ def test_a_part_that_fails_has_no_row_and_others_keep_theirs(project: Path) -> N
     git(project, "commit", "--quiet", "--all", "--message=Change")
     assert part(project, "4.3.0-orc", "false").returncode == 1
     assert "4.3.0-orc` |" not in (project / "docs" / "tested.md").read_text()
-    assert open_parts(project) == ["4.3.0-orc", "4.3.0-docs"]
+    assert open_parts(project) == ["4.3.0-orc", "4.3.0-docs", "4.0.5-tests"]
 
 
 def test_what_touches_a_part_is_committed_before_it_runs(project: Path) -> None:
