@@ -298,9 +298,19 @@ def connector(line: SparkLine, scala: String, suffix: String, kit: Project, laye
         layers.map(_ / Compile / packageSrc / mappings).join.value.flatten,
       Compile / doc / sources ++=
         (if (isRelease) layers.map(_ / Compile / sources).join.value.flatten else Nil),
-      // Scaladoc does not see what Spark opens to its own packages only, as Java does, and 2.12's knows no records.
-      Compile / doc / sources := (Compile / doc / sources).value
-        .filterNot(file => Set("KeyRpc.java", "KmsLogin.java")(file.getName)),
+      // Of Java's classes those that users may name. Scaladoc fails at others: it does not see what Spark opens to its own
+      // packages only, as Java does, and 2.12's knows no records.
+      Compile / doc / sources := {
+        val public = IO
+          .readLines((ThisBuild / baseDirectory).value / "api" / "scala.txt")
+          .map(_.split("[ \\[]"))
+          .collect { case Array(_, name, _*) =>
+            name
+          }
+        val named = public.map(name => s"/${name.replace('.', '/')}.java") :+ "/package-info.java"
+        (Compile / doc / sources).value
+          .filter(file => file.ext != "java" || named.exists(file.getPath.endsWith))
+      },
       // Layers have libraries that the connector has not, such as a codec's. Its own come first.
       Compile / doc / dependencyClasspath ++= (Compile / products).value.map(Attributed.blank) ++
         layers.map(_ / Compile / dependencyClasspath).join.value.flatten,
