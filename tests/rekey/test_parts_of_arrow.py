@@ -61,7 +61,7 @@ def geometries(directory: Path, kind: str) -> tuple[Path, list[bytes]]:
 
 
 @pytest.mark.newest
-@needs.spark((4, 0), "the parquet-java of Spark 3.5 does not know these types")
+@needs.spark((4, 1), "the parquet-java of Spark 4.0 does not know these types")
 @pytest.mark.usefixtures("well_known_binary")
 @pytest.mark.parametrize("kind", ["Geometry", "Geography"])
 def test_geometries_are_copied_whole_and_not_below_a_readable_footer(

@@ -56,7 +56,7 @@ private[parquet] object FooterFields {
           s"$file, column '${element.getName}'",
           "writing a column of this logical type",
           "this version, or its parquet-java, does not know the type, and its values may be stored outside the column",
-          "Use a later version, or Spark 4 in place of Spark 3.5."
+          "Use a later version, or Spark 4.1 or newer."
         )
     }
 
