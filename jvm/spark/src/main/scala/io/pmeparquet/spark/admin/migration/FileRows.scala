@@ -20,6 +20,8 @@ import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
 
+import io.pmeparquet.PmeErrors
+
 /**
  * Reads all rows of a file, as a query would see them. ''Crosses the wire'', and brings the scope of its reader.
  *
@@ -32,7 +34,13 @@ private[migration] final class FileRows private (
     pads: Boolean
 ) extends Serializable {
 
-  /** The rows; each is valid until the next one. ''Executor only.'' */
+  private val keys = new MapKeys(schema)
+
+  /**
+   * The rows; each is valid until the next one. ''Executor only.''
+   *
+   * @throws io.pmeparquet.PmeException if a map has a NULL as a key
+   */
   def of(path: Path, length: Long, modified: Long): Iterator[InternalRow] = {
     val file = PartitionedFile(
       InternalRow.empty,
@@ -50,7 +58,17 @@ private[migration] final class FileRows private (
       case other =>
         throw new IllegalStateException(s"internal error: a reader returned ${other.getClass.getName}")
     }
-    if (pads && FileRows.hasChars(schema)) padded(rows) else rows
+    val checked = rows.map { row =>
+      keys.nullIn(row).foreach { column =>
+        throw PmeErrors.notMigrated(
+          path.toString,
+          s"column '$column' has a map with a NULL as a key, which Spark and Parquet do not have",
+          "Write the rows again without it."
+        )
+      }
+      row
+    }
+    if (pads && FileRows.hasChars(schema)) padded(checked) else checked
   }
 
   private def padded(rows: Iterator[InternalRow]): Iterator[InternalRow] = {

@@ -10,7 +10,7 @@ import org.apache.hadoop.mapreduce.Job
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.util.SerializableConfiguration
 
@@ -221,7 +221,7 @@ private[migration] final class OrcMigrationRun(
     val schema = looked.source.columns.getOrElse(inferred(looked.source, looked.seal))
     if (schema.isEmpty)
       throw PmeErrors.notMigrated(looked.source.name, "its files have no columns", "Leave the table out.")
-    StructType(schema.fields.map(_.copy(nullable = true)))
+    OrcMigrationRun.nullable(schema)
   }
 
   private def inferred(found: OrcSource, seal: SealState): StructType = {
@@ -241,6 +241,18 @@ private[migration] final class OrcMigrationRun(
 }
 
 private[migration] object OrcMigrationRun {
+
+  /** The columns with NULLs allowed, also within them: files need not keep a catalog's NOT NULL. */
+  def nullable(columns: StructType): StructType = StructType(columns.fields.map { field =>
+    field.copy(dataType = withNulls(field.dataType), nullable = true)
+  })
+
+  private def withNulls(kind: DataType): DataType = kind match {
+    case columns: StructType => nullable(columns)
+    case ArrayType(element, _) => ArrayType(withNulls(element))
+    case MapType(key, value, _) => MapType(withNulls(key), withNulls(value))
+    case other => other
+  }
 
   /** A format of ours whose options the user gave to this call. */
   def instance(name: String): EncryptedFileFormat = {

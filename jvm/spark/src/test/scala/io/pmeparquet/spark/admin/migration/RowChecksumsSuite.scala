@@ -8,7 +8,10 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** What a migration compares: any difference between two files is found, and the order of rows is none. */
+/**
+ * What a migration compares: any difference between two files is found, except between 0.0 and -0.0, and between two NaNs.
+ * The order of rows is none.
+ */
 class RowChecksumsSuite extends munit.FunSuite {
   private val schema = new StructType()
     .add("id", LongType)
