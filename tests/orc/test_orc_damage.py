@@ -51,6 +51,8 @@ DAMAGED = {
     "ends early": (framed(footer()[:-1]), "the data ends too early"),
     "field ends early": (framed(footer(more=b"\x7a\x05ab")), "the data ends too early"),
     "group": (framed(footer(more=b"\x0b")), "it is not valid protobuf"),
+    "field 0": (framed(footer(more=b"\x02\x00")), "it is not valid protobuf"),
+    "long tag": (framed(footer(more=b"\xa2\x80\x80\x80\x10\x00")), "it is not valid protobuf"),
     "long number": (framed(footer(more=b"\x08" + b"\xff" * 11)), "a number has more than 64 bits"),
     "twice": (framed(footer(more=message((6, 0)))), "it has rows twice"),
     "negative": (framed(message(type_of(STRUCT), (6, 1 << 63))), "its rows is negative"),

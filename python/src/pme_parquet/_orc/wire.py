@@ -16,6 +16,7 @@ _CONTINUES = 0x80
 _NUMBER, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
 _TAG_BITS = 3
+_MAX_FIELD = (1 << 29) - 1
 _SIGNED_BITS = 63
 # A footer of fifty thousand columns has fewer.
 MAX_VALUES = 2_000_000
@@ -126,9 +127,15 @@ def _parse(content: bytes, fields: Mapping[int, Field], budget: _Budget) -> Mess
     while at < len(content):
         tag, at = _number(content, at)
         kind = tag & ((1 << _TAG_BITS) - 1)
+        which = tag >> _TAG_BITS
+        # ORC's own parser cuts a longer tag, and so would see another field.
+        if not 0 < which <= _MAX_FIELD:
+            raise MalformedError("it is not valid protobuf")
         value, at = _value(content, at, kind)
-        known = fields.get(tag >> _TAG_BITS)
-        if known is not None:
+        known = fields.get(which)
+        if known is None:
+            budget.take()
+        else:
             _put(values, known, kind, value, budget)
     return values
 
