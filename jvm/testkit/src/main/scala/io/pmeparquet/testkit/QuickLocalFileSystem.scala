@@ -27,24 +27,28 @@ class QuickRawFileSystem extends RawLocalFileSystem {
 
   /** All of it in one call of the system, and the names of owners once: Hadoop asks six times, for each file it lists. */
   override def getFileStatus(path: Path): FileStatus = {
-    val file = pathToFile(path).toPath
-    // Hadoop's own does not tell a file that it may not look at from one that is not there, either.
-    val found =
-      try Files.readAttributes(file, QuickRawFileSystem.Asked)
-      catch { case _: FileSystemException => throw new FileNotFoundException(s"File $path does not exist") }
-    def time(name: String) = found.get(name).asInstanceOf[FileTime].toMillis
-    new FileStatus(
-      found.get("size").asInstanceOf[Long],
-      found.get("isDirectory").asInstanceOf[Boolean],
-      1,
-      getDefaultBlockSize(path),
-      time("lastModifiedTime"),
-      time("lastAccessTime"),
-      new FsPermission((found.get("mode").asInstanceOf[Int] & 0x1ff).toShort),
-      QuickRawFileSystem.nameOf(found.get("uid"), "unix:owner", file),
-      QuickRawFileSystem.nameOf(found.get("gid"), "unix:group", file),
-      path.makeQualified(getUri, getWorkingDirectory)
-    )
+    val local = pathToFile(path)
+    val file = local.toPath
+    try {
+      val found = Files.readAttributes(file, QuickRawFileSystem.Asked)
+      def time(name: String) = found.get(name).asInstanceOf[FileTime].toMillis
+      new FileStatus(
+        found.get("size").asInstanceOf[Long],
+        found.get("isDirectory").asInstanceOf[Boolean],
+        1,
+        getDefaultBlockSize(path),
+        time("lastModifiedTime"),
+        time("lastAccessTime"),
+        new FsPermission((found.get("mode").asInstanceOf[Int] & 0x1ff).toShort),
+        QuickRawFileSystem.nameOf(found.get("uid"), "unix:owner", file),
+        QuickRawFileSystem.nameOf(found.get("gid"), "unix:group", file),
+        // Of the bare name, as Hadoop does: `file:/` stays so, and here it becomes `file:///`.
+        new Path(local.toString).makeQualified(getUri, getWorkingDirectory)
+      )
+    } catch {
+      // Hadoop's own does not tell a file that it may not look at from one that is not there, either.
+      case _: FileSystemException => throw new FileNotFoundException(s"File $path does not exist")
+    }
   }
 
   /** Hadoop starts `readlink` for each file. */
