@@ -40,7 +40,7 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
       case create: CreateDataSourceTableCommand => checkTable(create.table); plan
       case create: CreateDataSourceTableAsSelectCommand =>
         checkTable(create.table)
-        checkNew(create.table)
+        checkNew(create.table, create.mode)
         plan
       case _ => plan
     }
@@ -105,9 +105,11 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
    * Spark does not tell a format the table that a statement creates and fills, so files would not be under the master keys
    * in its property, but under keys of these names in the KMS; and its columns would not have the tags of catalogs.
    */
-  private def checkNew(table: CatalogTable): Unit = {
+  private def checkNew(table: CatalogTable, mode: SaveMode): Unit = {
     val session = SparkSession.active
-    if (FormatOptions.ofTable(table).ours && !session.sessionState.catalog.tableExists(table.identifier)) {
+    // Spark drops a table that it overwrites before this, or only afterwards, as 4.0.5 and later versions do.
+    def isNew = mode == SaveMode.Overwrite || !session.sessionState.catalog.tableExists(table.identifier)
+    if (FormatOptions.ofTable(table).ours && isNew) {
       val (name, options) =
         (table.identifier.unquotedString, ResolvedOptions.ofFrame(session, table.storage.properties))
       if (options.asksCatalogs)

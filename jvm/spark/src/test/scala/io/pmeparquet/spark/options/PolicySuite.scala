@@ -350,7 +350,9 @@ class PolicySuite extends SparkSuite {
   )
 
   for ((way, make) <- ofNewTables)
-    test(s"a table that one write makes and fills has no tags yet, so it is refused: $way") {
+    test(
+      s"a table that one write makes and fills has no tags yet, so it is refused: $way".tag(SparkSuite.Newest)
+    ) {
       obey(byCatalog(json(untagged, ofOrc)))
       refused(Unsupported, "tags", "'company'")(make())
       assertEquals(allFiles(target).filter(Files.isRegularFile(_)), Nil)
