@@ -1,5 +1,6 @@
 package io.pmeparquet.spark.keys
 
+import java.lang.invoke.{MethodHandles, MethodType}
 import java.nio.file.{Files, Path}
 
 import scala.collection.mutable
@@ -176,12 +177,18 @@ class KeyRecordSuite extends SparkSuite {
     } finally spark.sparkContext.removeSparkListener(listener)
   }
 
-  test("Spark's metrics have decisions of the KMS, refusals, opened modules and files that were left out") {
-    // Scala hides Spark's metrics.
-    val metrics = classOf[SparkEnv].getMethod("metricsSystem").invoke(SparkEnv.get)
-    def source = metrics.getClass
-      .getMethod("getSourcesByName", classOf[String])
-      .invoke(metrics, "pme-parquet")
+  test(
+    "Spark's metrics have decisions of the KMS, refusals, opened modules and files that were left out".tag(
+      SparkSuite.Newest
+    )
+  ) {
+    // Scala hides Spark's metrics. To look at all of their methods would load classes that PySpark does not bring.
+    val system = Class.forName("org.apache.spark.metrics.MetricsSystem")
+    def method(of: Class[_], name: String, result: Class[_], parameters: Class[_]*) =
+      MethodHandles.publicLookup().findVirtual(of, name, MethodType.methodType(result, parameters.toArray))
+    val metrics = method(classOf[SparkEnv], "metricsSystem", system).invokeWithArguments(SparkEnv.get)
+    def source = method(system, "getSourcesByName", classOf[Seq[_]], classOf[String])
+      .invokeWithArguments(metrics, "pme-parquet")
       .asInstanceOf[Seq[AnyRef]]
       .head
     def now = Class
