@@ -13,7 +13,7 @@ import pytest
 PROJECT = Path(__file__).resolve().parents[2]
 NEWEST = ("suites", "format", "orc", "docs", "kms.client")
 PARTS = ("scala", *(f"4.3.0-{name}" for name in NEWEST), "3.5.9-kms", "4.0.5-tests")
-PRINT = ("sh", "-c", "echo work; echo '== 7 passed in 1s =='")
+PRINT = ("sh", "-c", "echo work; echo '== 7 passed in 1s =='; echo bye")
 
 # Tests have no name of their own in git.
 IDENTITY = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
@@ -176,7 +176,7 @@ def test_a_part_with_other_tests_has_no_row(project: Path, monkeypatch: pytest.M
 
 def test_a_row_says_when_and_at_which_commit_a_part_passed(project: Path) -> None:
     done = part(project, "4.3.0-orc", *PRINT)
-    assert done.stdout == "work\n== 7 passed in 1s ==\n"
+    assert done.stdout == "work\n== 7 passed in 1s ==\nbye\n"
     [row] = (project / "docs" / "tested.md").read_text().splitlines()[4:]
     commit = git(project, "rev-parse", "--short=10", "HEAD").strip()
     assert re.fullmatch(rf"\| `4.3.0-orc` \| \d{{4}}-\d\d-\d\d \| `{commit}` \| 7 passed in 1s \|", row)
@@ -190,7 +190,8 @@ def test_a_part_that_fails_has_no_row_and_others_keep_theirs(project: Path) -> N
     passed(project)
     (project / "tests" / "orc" / "test_read.py").write_text("changed")
     git(project, "commit", "--quiet", "--all", "--message=Change")
-    assert part(project, "4.3.0-orc", "false").returncode == 1
+    # The second command prints no result.
+    assert [part(project, "4.3.0-orc", command).returncode for command in ("false", "true")] == [1, 1]
     assert "4.3.0-orc` |" not in (project / "docs" / "tested.md").read_text()
     assert open_parts(project) == ["4.3.0-orc", "4.3.0-docs", "4.0.5-tests"]
 
