@@ -25,8 +25,10 @@ class GeneratedDocsSuite extends FunSuite {
       "",
       "Precedence: option of this read or write > session conf `spark.datasource.pme-parquet.<option>` > Hadoop conf " +
         "`parquet.encryption.*`. Names are case-insensitive. Anything else (`compression`, `mergeSchema`, " +
-        "`parquet.*`, …) means the same as for Spark's own `parquet` source. An unknown option that begins with " +
-        "`kms`, or that is one typo away from a name below, is an error.",
+        "`parquet.*`, …) means the same as for Spark's own `parquet` source. An unknown option is an error if it begins " +
+        "with `kms`, or if at most two letters distinguish it from a name below (one, for a name of up to five letters): " +
+        "`columKey`. A name that is farther away counts as Spark's, which ignores what it does not know: " +
+        "[preview the plan](write.md#preview-a-write-plan), or use `pme.Encryption`, whose arguments Python checks.",
       "",
       "A *secret reference* is `env:NAME`, `file:PATH`, `conf:SPARK_CONF_KEY` or `hadoop-credential:ALIAS`, resolved " +
         "on the driver. A secret itself is refused as a value.",
