@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import subprocess
@@ -15,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import pme_parquet as pme
-from pme_parquet._orc import codecs, wire
-from pme_parquet._orc.tail import MAX_FOOTER_BYTES
+from pme_parquet._orc import codecs, tail, wire
+from pme_parquet._orc.tail import MAX_FOOTER_BYTES, Parts
 from pme_parquet._orc.wire import MalformedError, UnknownError
 from tests.orc import made
 from tests.orc.tails import LONG, STRUCT, ZLIB, chunk, footer, framed, key, mask, message, type_of, variant, wide
@@ -31,16 +30,10 @@ SEED = int(os.environ.get("PME_FUZZ_SEED", "1"))
 ROUNDS = 10_000 if needs.ALL else 600
 MEBIBYTES = 300
 SECONDS = 60
-OTHER = json.dumps(
-    {
-        "keyMaterialType": "PKMT1",
-        "internalStorage": True,
-        "isFooterKey": False,
-        "masterKeyID": "other",
-        "doubleWrapping": False,
-        "wrappedDEK": "AAAA",
-    }
-).encode()
+OTHER = (
+    b'{"keyMaterialType": "PKMT1", "internalStorage": true, "isFooterKey": false, "masterKeyID": "other", '
+    b'"doubleWrapping": false, "wrappedDEK": "AAAA"}'
+)
 STRIPE = message((1, 3), (4, 9), (5, 1))
 DAMAGED = {
     "no postscript": (b"ORC" + bytes(20) + b"ORC\x02", "its postscript cannot be 2 bytes long in a file of 27 bytes"),
@@ -55,7 +48,8 @@ DAMAGED = {
     "long tag": (framed(footer(more=b"\xa2\x80\x80\x80\x10\x00")), "it is not valid protobuf"),
     "long number": (framed(footer(more=b"\x08" + b"\xff" * 11)), "a number has more than 64 bits"),
     "twice": (framed(footer(more=message((6, 0)))), "it has rows twice"),
-    "negative": (framed(message(type_of(STRUCT), (6, 1 << 63))), "its rows is negative"),
+    "negative": (framed(message(type_of(STRUCT), (6, 1 << 63))), "its rows is a number of more than 63 bits"),
+    "cut by ORC": (framed(footer(key(), variant(1 << 32))), "its root is a number of more than 31 bits"),
     "another type": (framed(footer(more=message((9, b"x")))), "its writer is of another type"),
     "no columns": (framed(message((6, 0))), "it has no columns"),
     "no type": (framed(footer(types=((4, b""),))), "column 0 has no type"),
@@ -150,7 +144,7 @@ def test_a_footer_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     assert (condition, "reading more than" in message_) == ("PME_UNSUPPORTED", True)
 
 
-@pytest.mark.parametrize("values", [b"\x1a\x00" * 400, message((1, STRUCT), (2, [1] * 400))], ids=["texts", "packed"])
+@pytest.mark.parametrize("values", [b"\x1a\x00" * 400, message((1, STRUCT), (2, [1] * 400)), b"\x12\x00" * 400])
 def test_a_footer_of_too_many_values_is_a_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: bytes
 ) -> None:
@@ -158,6 +152,18 @@ def test_a_footer_of_too_many_values_is_a_finding(
     monkeypatch.setattr(wire, "MAX_VALUES", 2_000)
     [(condition, message_)] = findings(tmp_path / "a.orc", framed(footer(types=((4, values),) * 6)))
     assert (condition, "it has more than 2000 values" in message_) == ("PME_DAMAGED_FILE", True), message_
+
+
+def test_the_footers_of_all_stripes_have_a_limit_and_name_columns_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = message((1, message((1, 8), (2, 1), (3, 5))))
+    parts = Parts(2)
+    parts.add(stream, [])
+    assert (parts.readable_filters, dict(parts.readable_bytes), parts.values > 3) == ({1}, {1: 5}, True)
+    with pytest.raises(MalformedError, match="names column 1, which does not exist"):
+        Parts(1).add(stream, [])
+    monkeypatch.setattr(tail, "_MAX_STRIPE_VALUES", 3)
+    [finding] = pme.inspect(next(made.DATA.glob("*.orc"))).findings
+    assert (finding.condition, "have more than 3 values together" in finding.message) == ("PME_UNSUPPORTED", True)
 
 
 def test_a_long_footer_is_read(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pme_parquet._orc.wire import (
     Message,
     UnknownError,
     binary,
+    long,
     message,
     messages,
     number,
@@ -37,7 +38,7 @@ _ALGORITHMS = {1: ("AES_CTR_128", 16), 2: ("AES_CTR_256", 32)}
 _PROVIDERS = ("unknown", "hadoop", "aws", "gcp", "azure")
 _MASK = {1: text("name"), 2: texts("parameters", _MAX_PARAMETERS), 3: numbers("columns", MAX_COLUMNS)}
 _KEY = {1: text("name"), 2: number("version"), 3: number("algorithm")}
-_STREAM = {1: number("kind"), 2: number("column"), 3: number("length")}
+_STREAM = {1: number("kind"), 2: number("column"), 3: long("length")}
 _VARIANT = {
     1: number("root"),
     2: number("key"),

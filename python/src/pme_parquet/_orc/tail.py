@@ -13,12 +13,14 @@ from pme_parquet._orc.codecs import KINDS, MAX_BLOCK_BYTES, decompressed
 from pme_parquet._orc.encryption import ENCRYPTION, MAX_LOCAL_KEY_BYTES, encryption_of
 from pme_parquet._orc.types import MAX_COLUMNS, STATISTICS, TYPES, columns_of, statistics_names
 from pme_parquet._orc.wire import (
+    Budget,
     LongerError,
     MalformedError,
     Message,
     UnknownError,
     binaries,
     binary,
+    long,
     messages,
     number,
     numbers,
@@ -41,40 +43,42 @@ _DEFAULT_BLOCK_BYTES = 256 * 1024
 _MAX_METADATA = 10_000
 _MAX_STRIPES = 50_000
 _MAX_STREAMS = 20 * MAX_COLUMNS
+# In the footers of all stripes of a file: half a minute's work. A thousand stripes of a thousand columns have as many.
+_MAX_STRIPE_VALUES = 20_000_000
 _BLOOM_FILTERS = {7, 8}
 # Their lengths stand for parts that are elsewhere.
 _PLACEHOLDERS = {9, 10}
 _STRIPES = messages(
     "stripes",
     {
-        1: number("offset"),
-        2: number("index_length"),
-        3: number("data_length"),
-        4: number("footer_length"),
-        5: number("rows"),
+        1: long("offset"),
+        2: long("index_length"),
+        3: long("data_length"),
+        4: long("footer_length"),
+        5: long("rows"),
         7: binaries("encrypted_keys", MAX_COLUMNS, MAX_LOCAL_KEY_BYTES),
     },
     _MAX_STRIPES,
 )
-_STREAMS = messages("streams", {1: number("kind"), 2: number("column"), 3: number("length")}, _MAX_STREAMS)
+_STREAMS = messages("streams", {1: number("kind"), 2: number("column"), 3: long("length")}, _MAX_STREAMS)
 _ENCODINGS = {1: number("kind"), 2: number("dictionary_size")}
 _VARIANT = {1: _STREAMS, 2: messages("encodings", _ENCODINGS, MAX_COLUMNS)}
 _STRIPE_FOOTER = {1: _STREAMS, 4: messages("variants", _VARIANT, MAX_COLUMNS)}
 _POSTSCRIPT = {
-    1: number("footer_length"),
+    1: long("footer_length"),
     2: number("compression"),
-    3: number("block_size"),
+    3: long("block_size"),
     4: numbers("version", 2),
-    5: number("metadata_length"),
+    5: long("metadata_length"),
     6: number("writer_version"),
-    7: number("statistics_length"),
+    7: long("statistics_length"),
     8000: binary("magic", len(MAGIC)),
 }
 _FOOTER = {
     3: _STRIPES,
     4: TYPES,
     5: messages("metadata", {1: text("name")}, _MAX_METADATA),
-    6: number("rows"),
+    6: long("rows"),
     7: STATISTICS,
     9: number("writer"),
     10: ENCRYPTION,
@@ -126,13 +130,15 @@ class OrcTail:
             read: returns the bytes between two offsets.
             most: the most bytes of a footer, as for `read` below.
         """
-        found = Parts()
+        found = Parts(len(self.columns))
         roots = [variant.root.id for variant in self.encryption.variants] if self.encryption else []
         for stripe in self.stripes:
             if stripe.footer_bytes > most:
                 raise LongerError(f"the footer of a stripe has {stripe.footer_bytes} bytes")
             stored = read(stripe.footer, stripe.footer + stripe.footer_bytes)
             found.add(decompressed(stored, self.compression, self.block, most), roots)
+            if found.values > _MAX_STRIPE_VALUES:
+                raise UnknownError(f"the footers of its stripes have more than {_MAX_STRIPE_VALUES} values together")
         return found
 
 
@@ -244,8 +250,12 @@ class Parts:
         dictionaries: encrypted columns with dictionaries, whose sizes are readable.
         encrypted_filters: encrypted columns with encrypted Bloom filters.
         readable_filters: columns with Bloom filters that everybody can read.
+        columns: how many there are.
+        values: how many values the footers have.
     """
 
+    columns: int
+    values: int = 0
     encrypted_bytes: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     readable_bytes: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     dictionaries: set[int] = field(default_factory=set)
@@ -259,7 +269,9 @@ class Parts:
             footer: decompressed.
             roots: the number of the column of each variant.
         """
-        found = parse(footer, _STRIPE_FOOTER)
+        budget = Budget()
+        found = parse(footer, _STRIPE_FOOTER, budget)
+        self.values += budget.used
         self._streams(found["streams"], self.readable_bytes, self.readable_filters)
         if len(found["variants"]) != len(roots):
             count = len(found["variants"])
@@ -268,15 +280,20 @@ class Parts:
             self._streams(variant["streams"], self.encrypted_bytes, self.encrypted_filters)
             for index, encoding in enumerate(variant["encodings"]):
                 if encoding.get("dictionary_size"):
-                    self.dictionaries.add(root + index)
+                    self.dictionaries.add(self._known(root + index))
 
     def _streams(self, streams: Sequence[Message], lengths: dict[int, int], filters: set[int]) -> None:
         for stream in streams:
-            kind, column = stream.get("kind", 0), stream.get("column", 0)
+            kind, column = stream.get("kind", 0), self._known(stream.get("column", 0))
             if kind not in _PLACEHOLDERS:
                 lengths[column] += stream.get("length", 0)
             if kind in _BLOOM_FILTERS:
                 filters.add(column)
+
+    def _known(self, column: int) -> int:
+        if column >= self.columns:
+            raise MalformedError(f"the footer of a stripe names column {column}, which does not exist")
+        return column
 
 
 def _placed(found: Sequence[Message], end: int, variants: int) -> tuple[Stripe, ...]:

@@ -13,6 +13,7 @@ from pme_parquet._orc.wire import (
     MalformedError,
     Message,
     UnknownError,
+    long,
     message,
     messages,
     number,
@@ -194,7 +195,7 @@ class _Tree:
 
 def _there(name: str, wire: int) -> Field:
     """A value whose presence alone matters: its size and sign do not."""
-    return Field(name, wire, lambda _: True, signed=True)
+    return Field(name, wire, lambda _: True, bits=64)
 
 
 _BOUNDS = {name: {1: _there("minimum", wire), 2: _there("maximum", wire)} for name, wire in _RANGES.values()}
@@ -213,12 +214,12 @@ _SUMS = {
 STATISTICS = messages(
     "statistics",
     {
-        1: number("count"),
+        1: long("count"),
         **{of: message(name, {**_BOUNDS[name], **_SUMS.get(name, {})}) for of, (name, _) in _RANGES.items()},
         5: presence("bucket"),
         8: presence("binary"),
         10: number("has_null"),
-        11: number("bytes_on_disk"),
+        11: long("bytes_on_disk"),
         12: presence("collection"),
     },
     MAX_COLUMNS,

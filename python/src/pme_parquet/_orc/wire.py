@@ -17,7 +17,8 @@ _NUMBER, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED = {_FIXED64: 8, _FIXED32: 4}
 _TAG_BITS = 3
 _MAX_FIELD = (1 << 29) - 1
-_SIGNED_BITS = 63
+# What Java has of a uint32 or an enum, and of a uint64.
+_INT_BITS, _LONG_BITS = 31, 63
 # A footer of fifty thousand columns has fewer.
 MAX_VALUES = 2_000_000
 Message = dict[str, Any]
@@ -43,7 +44,7 @@ class Field(NamedTuple):
         wire: its wire type.
         read: makes its value from a number or from bytes.
         most: how often it may occur; None for a field that occurs once.
-        signed: whether a number may be negative.
+        bits: the most of a number. ORC's own parser cuts a longer one, or takes it for negative.
         fields: of a message.
     """
 
@@ -51,17 +52,22 @@ class Field(NamedTuple):
     wire: int
     read: Callable[[Any], Any]
     most: int | None = None
-    signed: bool = False
+    bits: int = _INT_BITS
     fields: Mapping[int, Field] | None = None
 
 
 def number(name: str) -> Field:
-    """A whole number from 0 on; a negative one is refused."""
+    """A whole number from 0 on: one of an enum, or a `uint32` that Java does not take for negative."""
     return Field(name, _NUMBER, int)
 
 
+def long(name: str) -> Field:
+    """A `uint64` that Java does not take for negative."""
+    return Field(name, _NUMBER, int, bits=_LONG_BITS)
+
+
 def numbers(name: str, most: int) -> Field:
-    """Several of them, packed or not."""
+    """Several numbers, packed or not."""
     return Field(name, _NUMBER, int, most)
 
 
@@ -100,24 +106,26 @@ def messages(name: str, fields: Mapping[int, Field], most: int) -> Field:
     return Field(name, _BYTES, bytes, most, fields=fields)
 
 
-class _Budget:
-    """How many values one structure may still have: each takes memory."""
+class Budget:
+    """Counts the values of one structure: each takes memory and time."""
 
     def __init__(self) -> None:
-        self._left = MAX_VALUES
+        self.used = 0
 
     def take(self) -> None:
-        self._left -= 1
-        if self._left < 0:
+        """Counts one.
+
+        Raises:
+            MalformedError: there are too many.
+        """
+        self.used += 1
+        if self.used > MAX_VALUES:
             raise MalformedError(f"it has more than {MAX_VALUES} values")
 
 
-def parse(content: bytes, fields: Mapping[int, Field]) -> Message:
+def parse(content: bytes, fields: Mapping[int, Field], budget: Budget | None = None) -> Message:
     """The fields of a message by name: those that may be there several times as lists, which may be empty."""
-    return _parse(content, fields, _Budget())
-
-
-def _parse(content: bytes, fields: Mapping[int, Field], budget: _Budget) -> Message:
+    budget = budget or Budget()
     values: Message = {}
     for field in fields.values():
         if field.most is not None:
@@ -140,7 +148,7 @@ def _parse(content: bytes, fields: Mapping[int, Field], budget: _Budget) -> Mess
     return values
 
 
-def _put(values: Message, field: Field, kind: int, value: Any, budget: _Budget) -> None:  # noqa: ANN401 number or bytes
+def _put(values: Message, field: Field, kind: int, value: Any, budget: Budget) -> None:  # noqa: ANN401 number or bytes
     if field.most is None:
         if kind != field.wire:
             raise MalformedError(f"its {field.name} is of another type")
@@ -150,6 +158,8 @@ def _put(values: Message, field: Field, kind: int, value: Any, budget: _Budget) 
         return
     found = values[field.name]
     if kind == _BYTES and field.wire == _NUMBER:
+        # Without numbers, it still takes time.
+        budget.take()
         at = 0
         while at < len(value):
             one, at = _number(value, at)
@@ -160,18 +170,18 @@ def _put(values: Message, field: Field, kind: int, value: Any, budget: _Budget) 
         _append(found, field, value, budget)
 
 
-def _append(found: list[Any], field: Field, value: Any, budget: _Budget) -> None:  # noqa: ANN401 as above
+def _append(found: list[Any], field: Field, value: Any, budget: Budget) -> None:  # noqa: ANN401 as above
     if len(found) == field.most:
         raise MalformedError(f"it has {field.name} more than {field.most} times")
     found.append(_read(field, value, budget))
 
 
-def _read(field: Field, value: Any, budget: _Budget) -> Any:  # noqa: ANN401 as above
+def _read(field: Field, value: Any, budget: Budget) -> Any:  # noqa: ANN401 as above
     budget.take()
     if field.fields is not None:
-        return _parse(value, field.fields, budget)
-    if field.wire == _NUMBER and not field.signed and value >> _SIGNED_BITS:
-        raise MalformedError(f"its {field.name} is negative")
+        return parse(value, field.fields, budget)
+    if field.wire == _NUMBER and value >> field.bits:
+        raise MalformedError(f"its {field.name} is a number of more than {field.bits} bits")
     return field.read(value)
 
 
