@@ -107,9 +107,12 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
    */
   private def checkNew(table: CatalogTable, mode: SaveMode): Unit = {
     val session = SparkSession.active
-    // Spark drops a table that it overwrites before this, or only afterwards, as 4.0.5 and later versions do.
-    def isNew = mode == SaveMode.Overwrite || !session.sessionState.catalog.tableExists(table.identifier)
-    if (FormatOptions.ofTable(table).ours && isNew) {
+    val catalog = session.sessionState.catalog
+    // Spark drops a table that it overwrites before this, or only afterwards, as 4.0.5 and later versions do. The new one
+    // has none of its properties.
+    lazy val old =
+      if (catalog.tableExists(table.identifier)) Some(catalog.getTableMetadata(table.identifier)) else None
+    if (FormatOptions.ofTable(table).ours && (mode == SaveMode.Overwrite || old.isEmpty)) {
       val (name, options) =
         (table.identifier.unquotedString, ResolvedOptions.ofFrame(session, table.storage.properties))
       if (options.asksCatalogs)
@@ -117,8 +120,9 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
           name,
           "a table that one statement makes and fills, whose tags no catalog has yet,"
         )
+      val properties = table.properties.keySet ++ old.toSeq.flatMap(_.properties.keys)
       for (property <- options.orcKeyProperty)
-        if (table.properties.contains(property) && !new OrcResolver(options, None).namesMasterKeys)
+        if (properties(property) && !new OrcResolver(options, None).namesMasterKeys)
           throw PmeErrors.orcKeysOfNewTable(name, property)
     }
   }

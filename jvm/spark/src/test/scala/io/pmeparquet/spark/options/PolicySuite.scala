@@ -342,10 +342,6 @@ class PolicySuite extends SparkSuite {
     "CTAS of ORC" -> { () =>
       people.createOrReplaceTempView("people")
       spark.sql(s"CREATE TABLE t USING `pme-orc` LOCATION '$target' AS SELECT * FROM people")
-    },
-    "saveAsTable, overwriting" -> { () =>
-      tables("a comment")()
-      people.write.format("pme-parquet").option("path", target).mode("overwrite").saveAsTable("t")
     }
   )
 
@@ -357,6 +353,22 @@ class PolicySuite extends SparkSuite {
       refused(Unsupported, "tags", "'company'")(make())
       assertEquals(allFiles(target).filter(Files.isRegularFile(_)), Nil)
     }
+
+  test(
+    "saveAsTable that overwrites a table makes a new one, so it is refused, and rows stay".tag(
+      SparkSuite.Newest
+    )
+  ) {
+    obey(byCatalog(json(untagged, ofOrc)))
+    tables("a comment")()
+    people.createOrReplaceTempView("people")
+    spark.sql("INSERT INTO t SELECT * FROM people")
+    refused(Unsupported, "tags", "'company'") {
+      people.limit(1).write.format("pme-parquet").option("path", target).mode("overwrite").saveAsTable("t")
+    }
+    // Spark 3.5 has dropped the table, but not its files, which are at a path that was named.
+    assertEquals(rows(spark.read.format("pme-parquet").load(target)), rows(people))
+  }
 
   test("what seems meant as a tag in a table's properties and is none fails the write") {
     obey(byCatalog)

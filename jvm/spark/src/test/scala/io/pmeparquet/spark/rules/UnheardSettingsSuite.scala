@@ -149,6 +149,17 @@ class UnheardSettingsSuite extends SparkSuite with EachSpark {
     }
   }
 
+  test("saveAsTable that overwrites does not lose the property of an ORC table with its master keys") {
+    // Spark 3.5 has dropped the table, and its property, when a plan can be seen.
+    assumeSpark4()
+    setOptions(kms + ("orcKeyProperty" -> "owner.keys"))
+    spark.sql("CREATE TABLE t (ssn STRING) USING `pme-orc` TBLPROPERTIES ('owner.keys' = 'wrapped')")
+    refused(Unsupported, "'owner.keys'") {
+      people.write.format("pme-orc").option("columnKeys", columnKeys).mode("overwrite").saveAsTable("t")
+    }
+    assertEquals(spark.table("t").columns.toSeq, Seq("ssn"))
+  }
+
   test("keys of parquet-java that are empty are refused") {
     // parquet-java's own factory takes an empty key for none, and writes plaintext.
     set(Map(factory -> "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"))

@@ -16,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.types.{MetadataBuilder, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.sql.SparkSession
@@ -85,7 +86,12 @@ private[migration] object FileRows {
   /** Where Spark notes the type of a CHAR or VARCHAR column, which it reads as a string. */
   private val Characters = "__CHAR_VARCHAR_TYPE_STRING"
 
-  /** @param options those of a read with this format */
+  /**
+   * @param options
+   *   those of a read with this format
+   * @throws io.pmeparquet.PmeException
+   *   if Spark would read maps of ORC as rows: its reader of rows keeps one of two entries with the same key
+   */
   def reader(
       session: SparkSession,
       format: FileFormat,
@@ -93,14 +99,22 @@ private[migration] object FileRows {
       options: Map[String, String],
       conf: Configuration
   ): FileRows = {
-    val batches = format.supportBatch(session, schema).toString
+    val batches = format.supportBatch(session, schema)
+    if (!batches && format.isInstanceOf[OrcFileFormat])
+      schema.find(field => MapKeys.hasMap(field.dataType)).foreach { field =>
+        throw PmeErrors.notMigrated(
+          s"column '${field.name}'",
+          "it has maps, and this session reads ORC row by row, which loses entries with equal keys",
+          "Set spark.sql.orc.enableVectorizedReader and spark.sql.orc.enableNestedColumnVectorizedReader to true."
+        )
+      }
     val read = format.buildReaderWithPartitionValues(
       session,
       schema,
       StructType(Nil),
       schema,
       Nil,
-      options + (FileFormat.OPTION_RETURNING_BATCH -> batches),
+      options + (FileFormat.OPTION_RETURNING_BATCH -> batches.toString),
       conf
     )
     new FileRows(read, schema, session.conf.getOption("spark.sql.readSideCharPadding").forall(_.toBoolean))

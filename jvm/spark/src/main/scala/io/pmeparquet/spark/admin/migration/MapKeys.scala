@@ -19,8 +19,8 @@ private[migration] final class MapKeys(schema: StructType) extends Serializable 
     columns.find { case (field, at) => MapKeys.hasNull(row, at, field.dataType) }.map(_._1.name)
 }
 
-private object MapKeys {
-  private def hasMap(kind: DataType): Boolean = kind match {
+private[migration] object MapKeys {
+  def hasMap(kind: DataType): Boolean = kind match {
     case _: MapType => true
     case ArrayType(element, _) => hasMap(element)
     case StructType(fields) => fields.exists(field => hasMap(field.dataType))
