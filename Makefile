@@ -34,7 +34,7 @@ SCALA_TESTS := scalafmtCheckAll scalafmtSbtCheck test
 SPARKS := $(OLDEST) $(BETWEEN) $(NEWEST)
 # The parts of `make test-all`: the Scala suites, those of jvm/spark on each Spark 4, and each folder of tests on the oldest
 # and the newest Spark. A Spark between them runs the rows of `make test`, in one part, and whole what depends on it most:
-# its installation, and the newest version of another format that runs on it.
+# its installation, Connect, and the newest version of another format that runs on it.
 SUITES := $(patsubst %,%-suites,$(BETWEEN) $(NEWEST))
 # `storage.hdfs` is tests/storage/hdfs, which `storage` leaves out.
 FOLDERS := $(subst /,.,$(patsubst tests/%/,%,$(sort $(dir $(wildcard tests/*/test_*.py tests/*/*/test_*.py)))))
@@ -43,14 +43,14 @@ inner_of = $(sort $(dir $(wildcard tests/$(1)/*/test_*.py)))
 ONCE := architecture flink storage.clouds vectors
 # What the part `tests` lacks; scripts/test-part has the same list.
 BESIDE_TESTS := $(ONCE) docs packaging
-PARTS := $(sort scala $(SUITES) $(BETWEEN:%=%-tests) $(BETWEEN:%=%-packaging) 4.1.4-comet 4.1.4-iceberg 4.2.1-delta \
+PARTS := $(sort scala $(SUITES) $(BETWEEN:%=%-tests) $(BETWEEN:%=%-packaging) $(BETWEEN:%=%-connect) 4.1.4-comet 4.1.4-iceberg 4.2.1-delta \
   $(patsubst %,$(OLDEST)-%,$(filter-out $(ONCE),$(FOLDERS))) $(FOLDERS:%=$(NEWEST)-%))
 # One or two files of each area, which together take a few minutes.
 QUICK := $(addprefix tests/,attacks/test_confused_keys.py cli/test_end_to_end.py delta/test_places.py docs/test_links.py doctor/test_shown.py \
-  format/test_streaming.py format/test_save_modes.py inspection/test_tables.py interop/test_pyarrow.py \
+  format/test_streaming.py format/test_tables.py inspection/test_tables.py interop/test_pyarrow.py \
   isolation/test_keystores.py kms/test_vault.py kms/test_denied_columns.py leaks/test_every_module.py \
   packaging/test_wheel.py pages/test_shapes_of_files.py plan/test_truth.py policy/test_other_formats.py \
-  python/test_options.py rekey/test_tables.py report/test_content.py rotation/test_files.py verify/test_tables.py)
+  python/test_options.py rekey/test_files.py report/test_content.py rotation/test_files.py verify/test_tables.py)
 # Names the Spark of an environment to the suites of jvm/spark.
 on_spark = PME_TEST_SPARK_4_0="$$$$(echo $(1)/lib/python3*/site-packages/pyspark/jars)"
 in_turns = PME_TEST_TURNS=1 PME_TEST_SPARK_4_0="$$(echo .venv/lib/python3*/site-packages/pyspark/jars)"
@@ -128,6 +128,7 @@ $(foreach spark,$(SPARKS),$(eval $(call parts_of,$(spark))))
 
 define between_of
 test-all-$(1)-tests: $(call tested_with,$(1))
+	@for tool in chromium softhsm2-util; do command -v $$$$tool >/dev/null || { echo "Run make tools: no $$$$tool" >&2; exit 1; }; done
 	scripts/test-part $(1)-tests env PME_TEST_HERE=1 $(call python_of,$(1))/bin/python -m pytest \
 	  $(patsubst %,--ignore=tests/%,$(subst .,/,$(BESIDE_TESTS))) $$(PYTEST_ARGS)
 endef

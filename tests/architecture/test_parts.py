@@ -20,34 +20,24 @@ IDENTITY = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for wh
 IDENTITY |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 FILES = {
     "docs/tested.md": "# Tested\n\n| part | date | commit | passed |\n|---|---|---|---|\n",
-    "docs/orc.md": "",
-    "build.sbt": "",
-    "bench/speed.py": "",
-    "jvm/core/src/main/Door.scala": "",
-    "jvm/core/src/test/DoorSuite.scala": "",
-    "jvm/kms-aws/src/main/Signer.java": "",
-    "tests/conftest.py": "",
     "tests/format/test_write.py": "from tests.support import source\n",
-    "tests/kms/test_vault.py": "",
     "tests/kms/client/test_vault_client.py": "from tests.kms import server\n",
-    "tests/kms/server.py": "",
     "tests/kms/conftest.py": "from tests.kms import served\n",
-    "tests/kms/served.py": "",
-    "tests/data/a.orc": "",
-    "tests/orc/test_read.py": "",
-    "tests/docs/test_pages.py": "",
     "tests/support/source.py": "from tests.support.rows import row\n",
-    "tests/support/rows.py": "",
-    "tests/support/Kms.java": "",
-    "tests/vectors/vectors.json": "",
 }
+EMPTY = (
+    *("docs/orc.md", "build.sbt", "bench/speed.py", "tests/conftest.py", "tests/kms/test_vault.py"),
+    *("jvm/core/src/main/Door.scala", "jvm/core/src/test/DoorSuite.scala", "jvm/kms-aws/src/main/Signer.java"),
+    *("tests/kms/server.py", "tests/kms/served.py", "tests/data/a.orc", "tests/orc/test_read.py"),
+    *("tests/docs/test_pages.py", "tests/support/rows.py", "tests/support/Kms.java", "tests/vectors/vectors.json"),
+)
 
 
 @pytest.fixture(scope="module")
 def committed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a repository with one file of each kind, all committed."""
     made = tmp_path_factory.mktemp("parts") / "project"
-    for name, text in FILES.items():
+    for name, text in {**dict.fromkeys(EMPTY, ""), **FILES}.items():
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text)
     (made / ".gitignore").write_text("target\n")
@@ -207,3 +197,12 @@ def test_a_commit_that_is_not_known_opens_its_part(project: Path) -> None:
     passed(project, "0123456789")
     assert open_parts(project) == list(PARTS)
     assert part(project, "--open", "scala").stdout.endswith("commit 0123456789 is not known here\n")
+
+
+def test_the_makefile_and_the_script_leave_the_same_folders_out_and_name_what_there_is() -> None:
+    command = ["make", "-s", "-f", "Makefile", "--eval", "named: ; @echo $(BESIDE_TESTS) : $(QUICK)", "named"]
+    printed = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    folders, files = (text.split() for text in printed.split(":"))
+    script = (PROJECT / "scripts" / "test-part").read_text()
+    assert sorted(re.findall(r'"([\w.]+)"', script.split("LEFT_OUT = ")[1].split(")")[0])) == sorted(folders)
+    assert {name: (PROJECT / name).is_file() for name in files} == dict.fromkeys(files, True) != {}

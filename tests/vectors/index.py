@@ -103,10 +103,6 @@ class Case:
     def is_wrapped(self) -> bool:
         return self.keyMetadata not in {"none", "keyId"}
 
-    @property
-    def is_uniform(self) -> bool:
-        return not self.columnKeys and not self.plaintextColumns
-
     def key(self, name: str) -> bytes:
         return bytes.fromhex(self.keys[name])
 
