@@ -1,6 +1,7 @@
 package io.pmeparquet.spark.rules
 
 import org.apache.spark.sql.{SaveMode, SparkSession}
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
 import org.apache.spark.sql.catalyst.catalog.{BucketSpec, CatalogTable}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -107,12 +108,9 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
    */
   private def checkNew(table: CatalogTable, mode: SaveMode): Unit = {
     val session = SparkSession.active
-    val catalog = session.sessionState.catalog
-    // Spark drops a table that it overwrites before this, or only afterwards, as 4.0.5 and later versions do. The new one
-    // has none of its properties.
-    lazy val old =
-      if (catalog.tableExists(table.identifier)) Some(catalog.getTableMetadata(table.identifier)) else None
-    if (FormatOptions.ofTable(table).ours && (mode == SaveMode.Overwrite || old.isEmpty)) {
+    // Spark drops a table that it overwrites before this, or only afterwards, as 4.0.5 and later versions do.
+    def isNew = mode == SaveMode.Overwrite || !session.sessionState.catalog.tableExists(table.identifier)
+    if (FormatOptions.ofTable(table).ours && isNew) {
       val (name, options) =
         (table.identifier.unquotedString, ResolvedOptions.ofFrame(session, table.storage.properties))
       if (options.asksCatalogs)
@@ -120,12 +118,20 @@ private[spark] object PreWriteCheck extends Rule[LogicalPlan] {
           name,
           "a table that one statement makes and fills, whose tags no catalog has yet,"
         )
-      val properties = table.properties.keySet ++ old.toSeq.flatMap(_.properties.keys)
-      for (property <- options.orcKeyProperty)
-        if (properties(property) && !new OrcResolver(options, None).namesMasterKeys)
-          throw PmeErrors.orcKeysOfNewTable(name, property)
+      for (property <- options.orcKeyProperty if !table.provider.exists(isParquet))
+        if (
+          (table.properties.contains(property) || old(session, table).contains(property)) &&
+          !new OrcResolver(options, None).namesMasterKeys
+        ) throw PmeErrors.orcKeysOfNewTable(name, property)
     }
   }
+
+  /** The properties of the table that a statement replaces. The new one has none of them. */
+  private def old(session: SparkSession, table: CatalogTable): Map[String, String] =
+    try session.sessionState.catalog.getTableMetadata(table.identifier).properties
+    catch { case _: NoSuchTableException => Map.empty }
+
+  private def isParquet(provider: String) = FormatName.names(provider) && !FormatName.isOrc(provider)
 
   /** @return the write, with a prepared scope for when Spark asks its format to prepare the job */
   private def check(write: InsertIntoHadoopFsRelationCommand, format: EncryptedParquetFormat): LogicalPlan = {

@@ -154,10 +154,17 @@ class UnheardSettingsSuite extends SparkSuite with EachSpark {
     assumeSpark4()
     setOptions(kms + ("orcKeyProperty" -> "owner.keys"))
     spark.sql("CREATE TABLE t (ssn STRING) USING `pme-orc` TBLPROPERTIES ('owner.keys' = 'wrapped')")
-    refused(Unsupported, "'owner.keys'") {
-      people.write.format("pme-orc").option("columnKeys", columnKeys).mode("overwrite").saveAsTable("t")
-    }
+    def overwrite(format: String) =
+      people.write
+        .format(format)
+        .options(own + ("columnKeys" -> columnKeys))
+        .mode("overwrite")
+        .saveAsTable("t")
+    refused(Unsupported, "'owner.keys'")(overwrite("pme-orc"))
     assertEquals(spark.table("t").columns.toSeq, Seq("ssn"))
+    // Parquet has no use for them.
+    overwrite("pme-parquet")
+    assertEquals(spark.table("t").count(), 40L)
   }
 
   test("keys of parquet-java that are empty are refused") {

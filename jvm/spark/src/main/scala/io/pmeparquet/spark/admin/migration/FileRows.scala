@@ -87,20 +87,10 @@ private[migration] object FileRows {
   private val Characters = "__CHAR_VARCHAR_TYPE_STRING"
 
   /**
-   * @param options
-   *   those of a read with this format
-   * @throws io.pmeparquet.PmeException
-   *   if Spark would read maps of ORC as rows: its reader of rows keeps one of two entries with the same key
+   * Refuses maps of ORC that Spark would read as rows: its reader of rows keeps one of two entries with the same key.
    */
-  def reader(
-      session: SparkSession,
-      format: FileFormat,
-      schema: StructType,
-      options: Map[String, String],
-      conf: Configuration
-  ): FileRows = {
-    val batches = format.supportBatch(session, schema)
-    if (!batches && format.isInstanceOf[OrcFileFormat])
+  def requireBatches(session: SparkSession, format: FileFormat, schema: StructType): Unit =
+    if (format.isInstanceOf[OrcFileFormat] && !format.supportBatch(session, schema))
       schema.find(field => MapKeys.hasMap(field.dataType)).foreach { field =>
         throw PmeErrors.notMigrated(
           s"column '${field.name}'",
@@ -108,13 +98,24 @@ private[migration] object FileRows {
           "Set spark.sql.orc.enableVectorizedReader and spark.sql.orc.enableNestedColumnVectorizedReader to true."
         )
       }
+
+  /** @param options those of a read with this format */
+  def reader(
+      session: SparkSession,
+      format: FileFormat,
+      schema: StructType,
+      options: Map[String, String],
+      conf: Configuration
+  ): FileRows = {
+    requireBatches(session, format, schema)
+    val batches = format.supportBatch(session, schema).toString
     val read = format.buildReaderWithPartitionValues(
       session,
       schema,
       StructType(Nil),
       schema,
       Nil,
-      options + (FileFormat.OPTION_RETURNING_BATCH -> batches.toString),
+      options + (FileFormat.OPTION_RETURNING_BATCH -> batches),
       conf
     )
     new FileRows(read, schema, session.conf.getOption("spark.sql.readSideCharPadding").forall(_.toBoolean))

@@ -221,6 +221,8 @@ private[migration] final class OrcMigrationRun(
     val schema = looked.source.columns.getOrElse(inferred(looked.source, looked.seal))
     if (schema.isEmpty)
       throw PmeErrors.notMigrated(looked.source.name, "its files have no columns", "Leave the table out.")
+    // A plan says so, too.
+    FileRows.requireBatches(session, orcFormat(looked.source, looked.seal), schema)
     OrcMigrationRun.nullable(schema)
   }
 
