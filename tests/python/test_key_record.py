@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import pme_parquet as pme
+from tests.support.markdown import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,17 +26,8 @@ def lines_of(*events: dict[str, Any]) -> list[str]:
 
 
 def use(key: str, result: str = "granted", **more: Any) -> dict[str, Any]:
-    return {
-        "event": "use",
-        "time": "2026-01-02T12:00:00Z",
-        "user": "ann",
-        "purpose": "read",
-        "table": "/data/t",
-        **more,
-    } | {
-        "master_key": key,
-        "result": result,
-    }
+    of_all = {"event": "use", "time": "2026-01-02T12:00:00Z", "user": "ann", "purpose": "read", "table": "/data/t"}
+    return of_all | more | {"master_key": key, "result": result}
 
 
 WHOLE = lines_of(
@@ -58,6 +51,14 @@ def test_a_whole_record_shows_the_last_use_of_each_key(tmp_path: Path) -> None:
     assert record.uses[1].condition == "PME_KEY_DENIED"
     assert "2 master keys" in str(record)
     assert "PME" not in str(record)
+
+
+def test_a_stored_record_is_read(tmp_path: Path) -> None:
+    stored = ROOT / "tests" / "data" / "formats" / "key-record-1" / "keys.jsonl"
+    record = pme.key_record(shutil.copy(stored, tmp_path))
+    assert (record.problems, record.head[0], len(record.uses)) == ((), 6, 4)
+    assert {key: last.purpose for key, last in record.last_use.items()} == {"footer": "read", "pii": "write"}
+    assert record.uses[-1].condition == "PME_NOT_AUTHENTIC"
 
 
 def test_files_that_were_set_aside_belong_to_the_record(tmp_path: Path) -> None:

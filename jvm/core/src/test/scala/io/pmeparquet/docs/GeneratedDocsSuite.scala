@@ -28,7 +28,8 @@ class GeneratedDocsSuite extends FunSuite {
         "`parquet.*`, …) means the same as for Spark's own `parquet` source. An unknown option is an error if it begins " +
         "with `kms`, or if at most two letters distinguish it from a name below (one, for a name of up to five letters): " +
         "`columKey`. A name that is farther away counts as Spark's, which ignores what it does not know: " +
-        "[preview the plan](write.md#preview-a-write-plan), or use `pme.Encryption`, whose arguments Python checks.",
+        "[preview the plan](write.md#preview-a-write-plan), or use `pme.Encryption`, whose arguments Python checks. With " +
+        "our prefix, in a session, each unknown name is an error.",
       "",
       "A *secret reference* is `env:NAME`, `file:PATH`, `conf:SPARK_CONF_KEY` or `hadoop-credential:ALIAS`, resolved " +
         "on the driver. A secret itself is refused as a value.",
@@ -64,7 +65,7 @@ class GeneratedDocsSuite extends FunSuite {
       else if (option.values.nonEmpty) option.values.map(v => s"`$v`").mkString(", ")
       else option.default.fold("text")(v => s"`$v`, or text")
     val notes = Seq(
-      if (option.effect == OptionSpec.NoEffect) "" else s" **Effect:** ${option.effect}",
+      s" **Effect:** ${if (option.effect == OptionSpec.NoEffect) "none." else option.effect}",
       if (option.since == first) "" else s" *Since ${option.since}.*",
       if (option.isStable) "" else " *Not stable yet.*"
     )

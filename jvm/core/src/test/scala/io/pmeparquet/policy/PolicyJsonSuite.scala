@@ -1,6 +1,7 @@
 package io.pmeparquet.policy
 
 import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Files
 
 import scala.collection.JavaConverters._
 
@@ -8,11 +9,26 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.JsonNode
 import munit.FunSuite
 
-import io.pmeparquet.{Condition, PmeException, StrictJson}
+import io.pmeparquet.{Condition, PmeException, StoredFormats, StrictJson}
 import io.pmeparquet.policy.Policies.{json, of, schema}
 
 /** A policy is read strictly, and its published schema says the same as its reader. */
-class PolicyJsonSuite extends FunSuite {
+class PolicyJsonSuite extends FunSuite with StoredFormats {
+  private val folder = stored("policy-1") { folder =>
+    write(
+      folder.resolve("company.json"),
+      json(readers = """"snapshot": "require"""", number = 7).getBytes(UTF_8)
+    )
+  }
+
+  test("a stored policy has its tags, defaults and number") {
+    val policy = PolicyJson.parse(Files.readAllBytes(folder.resolve("company.json")), "company.json")
+    assertEquals((policy.name, policy.number), ("company", 7L))
+    assertEquals(policy.tags.map(tag => (tag.tag, tag.key)), Seq("pii" -> "pii"))
+    assertEquals(policy.keys, Seq("footer", "pii"))
+    assertEquals(policy.readers, PolicyReaders(bindsColumns = true, "error", "error", Some("require"), None))
+  }
+
   private def refused(text: String, words: String*): Unit = {
     val failed = intercept[PmeException](of(text))
     assertEquals(failed.condition, Condition.BadOption: Condition)

@@ -10,7 +10,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.fs.Path
 
 import io.pmeparquet.{BlockDigests, Secret, StoredFormats}
-import io.pmeparquet.options.{Level, OptionValues, SnapshotSettings}
+import io.pmeparquet.options.{Level, NumberedWrite, OptionValues, SnapshotSettings}
 import io.pmeparquet.parquet.storage.MemoryStore
 import io.pmeparquet.parquet.summary.{ColumnSummary, SummaryKind}
 import io.pmeparquet.snapshot.manifest.{DataFormat, ErasedKeys, HmacSealer, IndexEntry, SealCheck, Sealer}
@@ -64,6 +64,7 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
         indexes: Seq[(IndexEntry, ColumnSummary)] = Nil,
         files: Vector[SealedFile] = files,
         format: DataFormat = DataFormat.Parquet,
+        write: Option[NumberedWrite] = None,
         erasure: Option[ErasedKeys] = None
     ): Unit = {
       val before = snapshots.newest().map(snapshots.files(_))
@@ -77,7 +78,8 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
           (index, file) =>
             if (file.aadFileUnique.isEmpty) None else indexes.find(_._1.field == index.field).map(_._2),
           format,
-          erasure = erasure
+          write,
+          erasure
         )
         .publish()
       ()
@@ -136,6 +138,16 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
     tenants.seal(sealer, byDay)
     tenants.seal(sealer, byDay, erasure = Some(erased))
     tenants.writeTo(folder)
+    writeKey(folder, pair)
+  }
+
+  private val numberedFolder = stored("snapshots-3") { folder =>
+    val pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair()
+    val days = new Table("days", Some(pair.getPublic))
+    val sealer = new SignatureSealer("signer", new PairSigningKey(pair))
+    days.seal(sealer, TablePolicy(None, Nil), write = Some(NumberedWrite("days", 20261201L)))
+    days.seal(sealer, TablePolicy(None, Nil), write = Some(NumberedWrite("corrections", 7L)))
+    days.writeTo(folder)
     writeKey(folder, pair)
   }
 
@@ -210,6 +222,14 @@ class StoredSnapshotsSuite extends TableSuite with StoredFormats {
     val newest = snapshots.newest().get
     assertEquals(newest.manifest.policy, byDay)
     assertEquals(newest.manifest.erasures, Seq(erased))
+    listed(snapshots, newest)
+  }
+
+  test("a stored snapshot states the number of the last write of each series") {
+    val key = VerifyKey.ofPem("verifyKey", new Secret(text(numberedFolder.resolve("verify.pem"))))
+    val snapshots = new Table("days", Some(key)).readFrom(numberedFolder).snapshots
+    val newest = snapshots.newest().get
+    assertEquals(newest.manifest.writes, Map("days" -> 20261201L, "corrections" -> 7L))
     listed(snapshots, newest)
   }
 }
