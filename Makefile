@@ -68,7 +68,7 @@ SBT_OF_JARS = scripts/sbt
 .NOTPARALLEL:
 endif
 .DELETE_ON_ERROR:
-.PHONY: build wheel venv demo demo-told test ready-to-test test-all test-parts test-parts-json test-open tools test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update api-update publish-local publish-maven publish-pypi release clean help
+.PHONY: build wheel venv demo demo-told test ready-to-test test-all test-parts test-parts-json test-open tools test-quick test-scala coverage lint format bench bench-quick docs docs-check docs-update api-update publish-local publish-maven publish-pypi publish-github set-version release clean help
 
 help:
 	@sed -n 's/^# //p' Makefile | head -4
@@ -206,6 +206,15 @@ publish-local publish-maven: $(JARS)
 # version from the environment, where neither make nor a shell looks into it.
 release: .venv/.release
 	.venv/bin/python scripts/release "$$VERSION" $(KEY:%=--key %)
+
+# Writes a version into all files that name it, to be committed and tagged: VERSION=1.0.0-rc1 make set-version
+set-version:
+	$(PYTHON) scripts/release "$$VERSION" --set "$$(date -u +%F)"
+
+# What strangers check a release with, as a draft that a person publishes. The workflow of a release calls this.
+publish-github:
+	cd "target/release/$$VERSION" && gh release create "$$VERSION" --verify-tag --draft --title "$$VERSION" \
+	  --notes-file NOTES.md SHA256SUMS provenance.json sbom/* pypi/*
 
 # What only `make test-all` tests: versions of Iceberg, 47 MB each, S3A for one of them, 12 MB, and clients of clouds'
 # stores, 41 MB.

@@ -111,13 +111,7 @@ def _pairs(settings: Mapping[str, str]) -> list[str]:
 
 def _done(command: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_"))}
-    done = subprocess.run(
-        command,
-        env={**kept, **archive.VARIABLES, "SPARK_HOME": str(SPARK_HOME), KEYS_VARIABLE: KEYS, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    given = {**kept, **archive.VARIABLES, "SPARK_HOME": str(SPARK_HOME), KEYS_VARIABLE: KEYS, **environment}
+    done = subprocess.run(command, env=given, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return done

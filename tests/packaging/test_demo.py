@@ -13,16 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SOURCES = (
-    "Makefile",
-    "build.sbt",
-    ".scalafmt.conf",
-    "LICENSE",
-    "jvm",
-    "project",
-    "python",
-    "scripts",
-    "examples",
-    "docs",
+    *("Makefile", "build.sbt", ".scalafmt.conf", "LICENSE", "jvm", "project", "python", "scripts", "examples", "docs"),
 )
 
 

@@ -44,15 +44,8 @@ def run(command: list[str], directory: Path, python: Path | None = None, **varia
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYSPARK_", "SPARK_", "PME_"))}
     own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SUBMIT_OPTS": archive.QUICK, "PME_PARQUET_CONFIG": ""}
     own["PATH"] = os.pathsep.join([str((python or Path(sys.executable)).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        command,
-        cwd=directory,
-        env={**kept, **own, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=900,
-    )
+    given = {**kept, **own, **variables}
+    done = subprocess.run(command, cwd=directory, env=given, capture_output=True, text=True, check=False, timeout=900)
     assert done.returncode == 0, done.stdout[-9000:] + done.stderr[-9000:]
     return done.stdout
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shutil
 import subprocess
@@ -43,7 +44,11 @@ def _script() -> Any:
 
 
 release = _script()
-is_once = needs.spark(NEWEST, "a release is the same on each Spark")
+
+
+def once(test: Any) -> Any:
+    """Let a test of a whole release run on the newest Spark only."""
+    return needs.spark(NEWEST, "a release is the same on each Spark")(pytest.mark.nightly(test))
 
 
 @pytest.mark.parametrize(
@@ -64,13 +69,8 @@ def test_what_is_no_version_is_refused(text: str) -> None:
 
 
 def test_a_version_is_set_in_its_place_and_in_the_examples_of_documents(tmp_path: Path) -> None:
-    for name in (
-        "python/src/pme_parquet/_version.py",
-        "README.md",
-        "docs/compatibility.md",
-        "docs/options.md",
-        "python/pyproject.toml",
-    ):
+    names = ("README.md", "docs/compatibility.md", "docs/options.md", "python/pyproject.toml")
+    for name in (str(release.VERSION), *names):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     release.set_version(tmp_path, release.Version.of(VERSION))
@@ -102,9 +102,21 @@ def test_documents_name_the_version_that_the_package_has(tmp_path: Path) -> None
 
 
 def test_notes_are_the_versions_part_of_the_changelog() -> None:
-    changelog = "# Changelog\n\n## [Unreleased]\n\nnew\n\n## [1.0.0] - 2026-12-01\n\n- old\n"
+    changelog = "# Changelog\n\n## [Unreleased]\n\n### In short\n\n[new](docs/n.md)\n\n### Added\n\n- much\n"
+    changelog += "\n## [1.0.0] - 2026-12-01\n\n- old\n"
     assert release.notes(changelog, release.Version.of("1.0.0")) == "# pme-parquet 1.0.0\n\n- old\n"
-    assert release.notes(changelog, release.Version.of("1.1.0")) == "# pme-parquet 1.1.0\n\nnew\n"
+    at = f"{release.HOME}/blob/1.1.0"
+    new = f"[new]({at}/docs/n.md)\n\nAll changes: [CHANGELOG.md]({at}/CHANGELOG.md)."
+    assert release.notes(changelog, release.Version.of("1.1.0")) == f"# pme-parquet 1.1.0\n\n{new}\n"
+
+
+def test_a_version_that_is_set_has_what_was_not_released_in_the_changelog(tmp_path: Path) -> None:
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## [Unreleased]\n\n- new\n")
+    release.set_changelog(tmp_path, release.Version.of("1.0.0"), "2026-12-24")
+    made = (tmp_path / "CHANGELOG.md").read_text()
+    assert made == "# Changelog\n\n## [Unreleased]\n\n## [1.0.0] - 2026-12-24\n\n- new\n"
+    with pytest.raises(SystemExit, match=r"a part of 1\.0\.0"):
+        release.set_changelog(tmp_path, release.Version.of("1.0.0"), "2026-12-25")
 
 
 def test_an_sbom_has_neither_modules_of_the_build_nor_an_order_by_chance() -> None:
@@ -117,11 +129,14 @@ def test_an_sbom_has_neither_modules_of_the_build_nor_an_order_by_chance() -> No
             "dependencies": [*needs, *({"ref": part["bom-ref"]} for part in parts)],
         }
 
-    one, two = bom("b/b", "io.pmeparquet/core", "a/a"), bom("io.pmeparquet/testkit", "a/a", "b/b")
+    scala = "org.scala-lang/library"
+    one, two = bom("b/b", scala, "io.pmeparquet/core", "a/a"), bom("io.pmeparquet/testkit", "a/a", "b/b", scala)
     assert release.without_layers(one) == release.without_layers(two)
-    assert [part["group"] for part in release.without_layers(one)["components"]] == ["a", "b"]
+    # Scala comes with Spark.
+    left = [(part["group"], part.get("scope")) for part in release.without_layers(one)["components"]]
+    assert left == [("a", None), ("b", None), ("org.scala-lang", "excluded")]
     [first] = [part for part in release.without_layers(one)["dependencies"] if part["ref"].endswith("jar@1")]
-    assert first["dependsOn"] == ["pkg:maven/a/a@1", "pkg:maven/b/b@1"]
+    assert first["dependsOn"] == ["pkg:maven/a/a@1", "pkg:maven/b/b@1", f"pkg:maven/{scala}@1"]
 
 
 @pytest.fixture(scope="module")
@@ -138,16 +153,14 @@ def _digests(release: Path) -> dict[str, str]:
     return {str(path.relative_to(release)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-@is_once
-@pytest.mark.nightly
+@once
 def test_two_releases_of_a_commit_have_equal_bytes(built: tuple[Path, Path]) -> None:
     one, two = map(_digests, built)
     assert one == two
     assert len(one) > 100
 
 
-@is_once
-@pytest.mark.nightly
+@once
 def test_each_file_that_central_gets_has_its_checksums_and_a_signature(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[0] / f"pme-parquet-{VERSION}.zip") as content:
         signs = {*release.CHECKSUMS, "asc"}
@@ -161,8 +174,7 @@ def test_each_file_that_central_gets_has_its_checksums_and_a_signature(built: tu
         assert len(content.namelist()) == len(files) * (1 + len(signs))
 
 
-@is_once
-@pytest.mark.nightly
+@once
 @pytest.mark.parametrize("artifact", ARTIFACTS)
 def test_each_artifact_has_what_central_asks_for(built: tuple[Path, Path], artifact: str) -> None:
     place = built[0] / "maven" / "io" / "pmeparquet" / artifact / VERSION / f"{artifact}-{VERSION}"
@@ -184,8 +196,7 @@ def _texts(element: ET.Element, path: str) -> Iterator[tuple[str, str]]:
         yield from _texts(inner, f"{path}{inner.tag}/")
 
 
-@is_once
-@pytest.mark.nightly
+@once
 def test_sources_and_documents_are_those_of_all_layers(built: tuple[Path, Path]) -> None:
     for line in LINES:
         name = f"pme-parquet-spark-{line}"
@@ -200,8 +211,7 @@ def test_sources_and_documents_are_those_of_all_layers(built: tuple[Path, Path])
             assert len([path for path in documents.namelist() if path.endswith(".html")]) > 500
 
 
-@is_once
-@pytest.mark.nightly
+@once
 def test_signatures_and_statements_are_of_the_published_files(built: tuple[Path, Path]) -> None:
     environment = bundle.environment(built[0].parent)
     signed = sorted(built[0].rglob("*.asc"))
@@ -214,14 +224,15 @@ def test_signatures_and_statements_are_of_the_published_files(built: tuple[Path,
     for name, digest in _digests(built[0] / "pypi").items():
         assert f'"pypi/{name}"' in statement
         assert digest in statement
-    assert {path.name for path in (built[0] / "sbom").glob("*.json")} == {
-        "pme_parquet-9.8.7rc1-py3-none-any.cdx.json",
-        "pme_parquet_accp-9.8.7rc1-py3-none-any.cdx.json",
-    }
+    boms = {path.name: json.loads(path.read_text()) for path in (built[0] / "sbom").glob("*.json")}
+    ours, amazons = (f"pme_parquet{of}-9.8.7rc1-py3-none-any.cdx.json" for of in ("", "_accp"))
+    assert set(boms) == {ours, amazons}
+    jars = {part["purl"] for bom in boms.values() for part in bom["components"] if part["type"] == "file"}
+    assert f"pkg:maven/io.pmeparquet/pme-parquet-spark-4.0_2.13@{VERSION}" in jars
+    assert len(jars) == len(LINES) + 2
 
 
-@is_once
-@pytest.mark.nightly
+@once
 def test_the_source_distribution_makes_the_same_wheel(built: tuple[Path, Path], tmp_path: Path) -> None:
     [source] = (built[0] / "pypi").glob("*.tar.gz")
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path)]
@@ -235,8 +246,7 @@ def _content(wheel: zipfile.ZipFile) -> dict[str, int]:
     return {entry.filename: entry.CRC for entry in wheel.infolist() if ".dist-info" not in entry.filename}
 
 
-@is_once
-@pytest.mark.nightly
+@once
 def test_a_folder_that_is_no_release_stays(built: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
     script = built[0].parent / "clone" / "scripts" / "release"
