@@ -43,6 +43,13 @@ def test_documents_are_found() -> None:
     assert {"README.md", "docs/threat-model.md", "docs/architecture.md"} <= found
 
 
+def test_documents_are_few_and_short_outside_decisions_and_what_is_generated() -> None:
+    generated = {f"{name}.md" for name in ("api", "cli-reference", "errors", "options", "tested")}
+    pages = [page.read_text() for page in (ROOT / "docs").glob("*.md") if page.name not in generated]
+    assert len(pages) <= 30
+    assert sum(len(page.split()) for page in pages) <= 45_000
+
+
 @pytest.mark.parametrize("file", [*METADATA, *FORMS], ids=lambda path: str(path.relative_to(ROOT)))
 def test_addresses_of_the_project_exist(file: Path) -> None:
     found = _OURS.findall(file.read_text())
