@@ -100,6 +100,7 @@ def passed(project: Path, commit: str | None = None) -> None:
         ("tests/data/a.orc", PARTS[2:]),
         ("tests/kms/server.py", ["4.3.0-docs", "4.3.0-kms.client", "3.5.9-kms", "4.0.5-tests"]),
         ("tests/kms/test_vault.py", ["4.3.0-docs", "3.5.9-kms", "4.0.5-tests"]),
+        ("tests/kms/client/test_vault_client.py", ["4.3.0-docs", "4.3.0-kms.client", "4.0.5-tests"]),
         ("tests/vectors/vectors.json", ["scala", "4.3.0-docs"]),
         ("bench/speed.py", []),
     ],
