@@ -55,8 +55,10 @@ class AwsKms(Brief):
 
     Attributes:
         region: the region of AWS KMS; by default the one that the SDK finds.
-        endpoint: its address, if it is not the default of the region.
-        encryption_context: strings that wrapped keys are bound to; AWS logs them, so they must not contain secrets.
+        endpoint: its address, if it is not the default of the region. Keys go to this address, in calls that
+            credentials sign.
+        encryption_context: strings that wrapped keys are bound to, which must not contain secrets. AWS's logs show it
+            in clear.
     """
 
     region: str | None = None
@@ -87,7 +89,9 @@ class GcpKms(_Service):
     Attributes:
         key_ring: the key ring of keys that are not named in full.
         credentials: reference to the JSON of a service account's key; by default the application default credentials.
-        endpoint: the address of Cloud KMS, if it is not Google's default.
+            Settings and plans hold the reference, not the secret.
+        endpoint: the address of Cloud KMS, if it is not Google's default. Keys, and the credentials of calls, go to
+            this address.
     """
 
     _references = ("credentials",)
@@ -118,12 +122,14 @@ class AzureKeyVault(_Service):
         enc = pme.Encryption(kms=keys, footer_key="footer", column_keys={"pii": ["name"]})
 
     Attributes:
-        vault_url: the address of the vault.
+        vault_url: the address of the vault. Keys, and the credentials of calls, go to this address.
         tenant_id: with a client secret, the tenant.
         client_id: with a client secret, the application; without, a user-assigned managed identity.
-        client_secret: reference to the client secret of the application.
+        client_secret: reference to the client secret of the application. Settings and plans hold the reference, not the
+            secret.
         algorithm: the wrapping algorithm: RSA with vaults, AES with managed HSMs.
-        authority: where to log in with a client secret, if not in Azure's public cloud.
+        authority: where to log in with a client secret, if not in Azure's public cloud. The client secret goes to this
+            address.
     """
 
     _references = ("client_secret",)
@@ -158,7 +164,7 @@ class HadoopKms(Brief):
 
     Attributes:
         uri: the address. The session must set it, too, unless it is a loopback address. The default is Hadoop's
-            `hadoop.security.key.provider.path`.
+            `hadoop.security.key.provider.path`. Keys, and the credentials of calls, go to this address.
     """
 
     uri: str | None = None
@@ -177,16 +183,18 @@ class Vault(_Service):
         spark.read.format("pme-parquet").options(**keys.options()).load(path)
 
     Attributes:
-        url: the address of Vault.
-        token: reference to the token, for `auth="token"`.
+        url: the address of Vault. Keys, and the credentials of calls, go to this address.
+        token: reference to the token, for `auth="token"`. Settings and plans hold the reference, not the secret.
         mount: the path at which the transit engine is mounted.
         namespace: the namespace that holds the mount.
         auth: how to authenticate: with a token, or with a login of a Kubernetes service account or an AppRole.
         role: the Kubernetes role, or the role_id of the AppRole.
-        secret_id: reference to the secret_id of the AppRole.
+        secret_id: reference to the secret_id of the AppRole. Settings and plans hold the reference, not the secret.
         jwt: reference to the token of the service account, for `auth="kubernetes"`; the default is that of the pod.
+            Settings and plans hold the reference, not the secret.
         auth_mount: the path at which the login method is mounted, where that is not the method's name.
-        ca_cert: a PEM file with the certificates of the authorities to trust, instead of the JVM's.
+        ca_cert: a PEM file with the certificates of the authorities to trust, instead of the JVM's. Whoever can change
+            this file can pose as Vault.
     """
 
     _references = ("token", "secret_id", "jwt")
