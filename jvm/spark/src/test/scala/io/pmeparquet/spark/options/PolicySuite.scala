@@ -366,7 +366,7 @@ class PolicySuite extends SparkSuite {
     refused(Unsupported, "tags", "'company'") {
       people.limit(1).write.format("pme-parquet").option("path", target).mode("overwrite").saveAsTable("t")
     }
-    // Spark 3.5 has dropped the table, but not its files, which are at a path that was named.
+    // Spark before 4.0.5 has dropped the table, but not its files, which are at a path that was named.
     assertEquals(rows(spark.read.format("pme-parquet").load(target)), rows(people))
   }
 
