@@ -157,8 +157,9 @@ def test_a_footer_of_too_many_values_is_a_finding(
 def test_the_footers_of_all_stripes_have_a_limit_and_name_columns_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = message((1, message((1, 8), (2, 1), (3, 5))))
     parts = Parts(2)
-    parts.add(stream, [])
-    assert (parts.readable_filters, dict(parts.readable_bytes), parts.values > 3) == ({1}, {1: 5}, True)
+    # Bytes that nobody knows count, too.
+    parts.add(stream + message((99, bytes(6400))), [])
+    assert (parts.readable_filters, dict(parts.readable_bytes), parts.values > 100) == ({1}, {1: 5}, True)
     with pytest.raises(MalformedError, match="names column 1, which does not exist"):
         Parts(1).add(stream, [])
     monkeypatch.setattr(tail, "_MAX_STRIPE_VALUES", 3)
