@@ -67,6 +67,8 @@ class Session:
 
     def interrupted(self, then: Callable[[], str]) -> KeyboardInterrupt:
         """Press Ctrl-C during the work, which ends after its jobs were cancelled."""
+        # A shell starts what runs in the background with this signal ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
         def work() -> str:
             os.kill(os.getpid(), signal.SIGINT)

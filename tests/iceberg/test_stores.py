@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,9 +30,8 @@ def result(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[stores_job.Result]:
     """Return what came of the job."""
-    in_hdfs = partial(hdfs.lake, spark, tmp_path_factory.mktemp("store"))
-    with in_hdfs() if request.param == "hdfs" else s3.lake(s3.OF_SPARK_4_1) as lake:
-        work = tmp_path_factory.mktemp("iceberg")
+    store, work = tmp_path_factory.mktemp("store"), tmp_path_factory.mktemp("iceberg")
+    with hdfs.lake(spark, store) if request.param == "hdfs" else s3.lake(s3.OF_SPARK_4_1) as lake:
         yield result_of(stores_job, stores_job.Result, str(work), lake.text, *VERSIONS, patience=PATIENCE)
 
 

@@ -43,6 +43,9 @@ class Azure(Fake):
             "fs.azure.account.expect.header.enabled": "false",
             # The other client wants TLS.
             "fs.azure.networking.library": "JDK_HTTP_URL_CONNECTION",
+            # A loaded machine answers late: what is counted must not be asked twice.
+            "fs.azure.http.connection.timeout": "120000",
+            "fs.azure.http.read.timeout": "120000",
             "fs.azure.io.retry.max.retries": "1",
             "fs.azure.io.retry.backoff.interval": "5",
             "fs.azure.io.retry.min.backoff.interval": "5",

@@ -89,25 +89,30 @@ private[migration] object FileRows {
   /**
    * Refuses maps of ORC that Spark would read as rows: its reader of rows keeps one of two entries with the same key.
    */
-  def requireBatches(session: SparkSession, format: FileFormat, schema: StructType): Unit =
+  def requireBatches(session: SparkSession, format: FileFormat, schema: StructType, table: String): Unit =
     if (format.isInstanceOf[OrcFileFormat] && !format.supportBatch(session, schema))
       schema.find(field => MapKeys.hasMap(field.dataType)).foreach { field =>
         throw PmeErrors.notMigrated(
-          s"column '${field.name}'",
-          "it has maps, and this session reads ORC row by row, which loses entries with equal keys",
+          table,
+          s"column '${field.name}' has maps, and this session reads ORC row by row, " +
+            "which loses entries with equal keys",
           "Set spark.sql.orc.enableVectorizedReader and spark.sql.orc.enableNestedColumnVectorizedReader to true."
         )
       }
 
-  /** @param options those of a read with this format */
+  /**
+   * @param options those of a read with this format
+   * @param table how errors name what is read
+   */
   def reader(
       session: SparkSession,
       format: FileFormat,
       schema: StructType,
       options: Map[String, String],
-      conf: Configuration
+      conf: Configuration,
+      table: String
   ): FileRows = {
-    requireBatches(session, format, schema)
+    requireBatches(session, format, schema, table)
     val batches = format.supportBatch(session, schema).toString
     val read = format.buildReaderWithPartitionValues(
       session,

@@ -222,7 +222,7 @@ private[migration] final class OrcMigrationRun(
     if (schema.isEmpty)
       throw PmeErrors.notMigrated(looked.source.name, "its files have no columns", "Leave the table out.")
     // A plan says so, too.
-    FileRows.requireBatches(session, orcFormat(looked.source, looked.seal), schema)
+    FileRows.requireBatches(session, orcFormat(looked.source, looked.seal), schema, looked.source.name)
     OrcMigrationRun.nullable(schema)
   }
 
@@ -328,9 +328,10 @@ private final class OrcMigrationJob(
     job.setOutputValueClass(classOf[InternalRow])
     val writer = parquet.prepareWrite(session, job, writeOptions, written)
     val conf = job.getConfiguration
-    val source = FileRows.reader(session, orc, schema, readOptions, readConf)
-    val target =
-      FileRows.reader(session, parquet, written, checkOptions, SparkAccess.hadoopConf(session, checkOptions))
+    val name = looked.source.name
+    val source = FileRows.reader(session, orc, schema, readOptions, readConf, name)
+    val checkConf = SparkAccess.hadoopConf(session, checkOptions)
+    val target = FileRows.reader(session, parquet, written, checkOptions, checkConf, name)
     val shared = session.sparkContext.broadcast(new SerializableConfiguration(conf))
     val extension = writer.getFileExtension(OrcFileCopy.context(conf))
     val files = looked.opened.map { case (file, facts) =>
