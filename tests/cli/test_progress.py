@@ -84,11 +84,7 @@ class Inheriting(Thread):
     """Stands in for PySpark's InheritableThread."""
 
     def __init__(self, target: Callable[[], None], *, daemon: bool) -> None:
-        super().__init__(daemon=daemon)
-        self.work = target
-
-    def run(self) -> None:
-        self.work()
+        super().__init__(target=target, daemon=daemon)
 
 
 class Stillborn(Inheriting):

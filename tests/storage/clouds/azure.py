@@ -44,7 +44,6 @@ class Azure(Fake):
             # The other client wants TLS.
             "fs.azure.networking.library": "JDK_HTTP_URL_CONNECTION",
             # A loaded machine answers late: what is counted must not be asked twice.
-            "fs.azure.http.connection.timeout": "120000",
             "fs.azure.http.read.timeout": "120000",
             "fs.azure.io.retry.max.retries": "1",
             "fs.azure.io.retry.backoff.interval": "5",

@@ -54,7 +54,6 @@ class Google(Fake):
             "fs.gs.project.id": "nobody",
             "fs.gs.max.requests.per.batch": "1",
             "fs.gs.http.max.retry": "1",
-            "fs.gs.http.connect-timeout": "120000",
             "fs.gs.http.read-timeout": "120000",
             "fs.gs.block.size": "67108864",
         }
