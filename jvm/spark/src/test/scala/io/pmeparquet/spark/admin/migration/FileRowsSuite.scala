@@ -91,7 +91,8 @@ class FileRowsSuite extends SparkSuite with EachSpark {
     test(s"maps are not read row by row, which loses one of two equal keys: $reader") {
       val file = written("twice.orc", "map<int,int>", Some(1), Some(1))
       spark.conf.set(s"spark.sql.orc.$reader", "false")
-      try refused(Condition.Unsupported, "db.t", "column 'm' has maps", reader)(checksums(file, "map<int,int>"))
+      try
+        refused(Condition.Unsupported, "db.t", "column 'm' has maps", reader)(checksums(file, "map<int,int>"))
       finally spark.conf.unset(s"spark.sql.orc.$reader")
       val once = checksums(written("once.orc", "map<int,int>", Some(1)), "map<int,int>")
       assertNotEquals(checksums(file, "map<int,int>"), once)
